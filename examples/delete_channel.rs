@@ -26,10 +26,13 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{Stored, TableSet, Transaction};
+use azure_table_client::client::{TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
-use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
+use azure_table_client::{
+    ETag, Error, ErrorCode, Stored, TableClient, TableEntity, TableEnum, filter,
+};
+use azure_table_examples::{Columns, Style};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 
 type AnyError = Box<dyn StdError + Send + Sync>;
@@ -341,7 +344,12 @@ async fn main() -> Result<(), AnyError> {
     let deleted = worker.run().await?;
     steps.done("a worker deletes the channel", format!("{deleted} channel deleted"));
     let (doomed, kept) = (contents(&database, "Doomed").await?, contents(&database, "Kept").await?);
-    steps.done("channel, blogs, work", format!("Doomed: {doomed:?}, Kept: {kept:?}"));
+    let mut columns = Columns::new(["channel", "exists", "blogs", "work left"]);
+    for (name, (exists, blogs, work)) in [("Doomed", doomed), ("Kept", kept)] {
+        let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        columns.row([name.to_owned(), yes(exists), blogs.to_string(), yes(work)]);
+    }
+    steps.done("count what is left", columns.to_string());
     if doomed != (false, 0, false) || kept != (true, 205, false) {
         return Err("the tables are not consistent".into());
     }
@@ -354,9 +362,9 @@ async fn main() -> Result<(), AnyError> {
     if std::env::var_os("AZURE_STORAGE_CONNECTION_STRING").is_none() {
         let tested = crashes::at_every_request(&[], 205).await?;
         println!(
-            "\nThe program was killed at each of its {tested} requests, before and after the request was \
-             applied: {} crashes, and the deletion was completed each time.",
-            2 * tested
+            "\nKilled at each of its {tested} requests, before and after the request was applied:\n\
+             {} crashes, and the deletion was completed each time.",
+            Style::Green.of(2 * tested)
         );
     }
     Ok(())

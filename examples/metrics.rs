@@ -12,6 +12,7 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{AttemptOutcome, ClientStats, Counts, Observer, Received};
 use azure_table_client::{IfMatch, RetryPolicy, TableEntity, TableServiceClient};
+use azure_table_examples::{Columns, Style};
 
 #[derive(TableEntity)]
 #[table(name = "MetricsBlogs", rename_all = "PascalCase")]
@@ -31,7 +32,8 @@ impl Observer for Troubles {
     fn after_receive(&self, received: &Received<'_>) {
         if !matches!(received.outcome, AttemptOutcome::Responded(..400)) {
             let Received { operation, table, attempt, outcome, .. } = received;
-            println!("attempt {attempt} of {operation} on {table}: {outcome:?}");
+            let outcome = format!("{outcome:?}");
+            println!("attempt {attempt} of {operation} on {table}: {}", Style::Yellow.of(outcome));
         }
     }
 }
@@ -48,8 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .observer(Arc::new(Troubles))
         .build()?;
     work(&mock, &service).await?;
-    println!();
-    print(&stats);
+    println!("\n{}\n", table(&stats));
     let total = stats.total();
     println!(
         "{} conflicts, {} resolved, {} unknown",
@@ -88,9 +89,8 @@ async fn work(mock: &MockTableService, service: &TableServiceClient) -> Result<(
     Ok(())
 }
 
-fn print(stats: &ClientStats) {
-    println!(
-        "{:<12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>10} {:>10} {:>6} {:>6}",
+fn table(stats: &ClientStats) -> Columns {
+    let mut columns = Columns::new([
         "operation",
         "calls",
         "failed",
@@ -100,25 +100,25 @@ fn print(stats: &ClientStats) {
         "bytes out",
         "bytes in",
         "pages",
-        "rows"
-    );
+        "rows",
+    ]);
+    let mut row = |name: &str, counts: &Counts| {
+        columns.row([
+            name.to_owned(),
+            counts.calls.to_string(),
+            counts.failed.to_string(),
+            counts.requests.to_string(),
+            counts.retries.to_string(),
+            counts.throttled.to_string(),
+            counts.bytes_out.to_string(),
+            counts.bytes_in.to_string(),
+            counts.pages.to_string(),
+            counts.rows.to_string(),
+        ]);
+    };
     for (operation, counts) in stats.by_operation() {
-        line(operation.as_str(), &counts);
+        row(operation.as_str(), &counts);
     }
-    line("all", &stats.total());
-}
-
-fn line(name: &str, counts: &Counts) {
-    println!(
-        "{name:<12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>10} {:>10} {:>6} {:>6}",
-        counts.calls,
-        counts.failed,
-        counts.requests,
-        counts.retries,
-        counts.throttled,
-        counts.bytes_out,
-        counts.bytes_in,
-        counts.pages,
-        counts.rows
-    );
+    row("all", &stats.total());
+    columns
 }

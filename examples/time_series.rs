@@ -13,6 +13,7 @@ use std::error::Error;
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::{TableClient, TableEntity};
+use azure_table_examples::Columns;
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 /// A day of a meter. An hour without a value has no property.
@@ -80,7 +81,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sum: i32 = year.iter().flat_map(|day| day.watts).flatten().sum();
     steps.done("read the year, a day a row", year.cost.to_string());
     let by_hour = hours.query().filter(|h| h.meter.eq(METER)).await?;
-    steps.done("read the year, an hour a row", by_hour.cost.to_string());
+    let mut columns = Columns::new(["a year", "rows", "requests to write", "requests to read"]);
+    for (layout, written, read) in
+        [("a day a row", &of_days, year.cost), ("an hour a row", &of_hours, by_hour.cost)]
+    {
+        let written = written.progress.requests;
+        columns.row([
+            layout.to_owned(),
+            read.rows.to_string(),
+            written.to_string(),
+            read.requests.to_string(),
+        ]);
+    }
+    steps.done("read the year, an hour a row", columns.to_string());
     assert_eq!(sum, by_hour.iter().map(|hour| hour.watts).sum::<i32>());
     assert_eq!((year.cost.requests, by_hour.cost.requests), (1, 9));
 

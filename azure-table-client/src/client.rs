@@ -2,7 +2,7 @@
 
 mod branch_reader;
 mod branches;
-mod builder;
+pub(crate) mod builder;
 mod call;
 mod fetch;
 mod get_many;
@@ -28,7 +28,7 @@ mod transaction;
 mod update_with;
 
 pub use azure_table_derive::TableSet;
-pub use builder::TableServiceClientBuilder;
+pub(crate) use builder::TableServiceClientBuilder;
 pub use call::Call;
 pub use get_many::GetMany;
 pub use get_or_insert::GetOrInsert;
@@ -45,11 +45,11 @@ pub(crate) use table::TableClient;
 pub use transaction::Transaction;
 pub use update_with::UpdateWith;
 
+pub use crate::operation::ResponseInfo;
 pub use crate::operation::access_policies::StoredAccessPolicy;
-pub use crate::operation::continuation::Continuation;
 pub use crate::operation::query::ScanPolicy;
 pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::transaction::{Committed, OperationResult};
-pub use crate::operation::{Confirmation, ResponseInfo, Stored, Written};
+
 pub use crate::wire::NoServiceVersion;

@@ -30,7 +30,7 @@ struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
     outcome: Outcome,
-    state_matches: bool,
+    matching_state: Option<MatchingState>,
     /// For example `Insert` on `Blogs`.
     operation: Option<(Operation, String)>,
     status: Option<StatusCode>,
@@ -90,6 +90,13 @@ pub enum Outcome {
     Unknown,
 }
 
+/// The rows are in the state that a write of unknown outcome leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MatchingState {
+    /// A write id would have resolved the outcome, and the client writes none.
+    pub(crate) lacks_write_id: bool,
+}
+
 impl Error {
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
@@ -106,7 +113,7 @@ impl Error {
     /// can let this count as success:
     /// [`accept_matching_state`](crate::client::Call::accept_matching_state).
     pub fn state_matches(&self) -> bool {
-        self.0.state_matches
+        self.0.matching_state.is_some()
     }
 
     /// Returns the service's error code, if the response has one.
@@ -115,8 +122,8 @@ impl Error {
     }
 
     /// Returns the probable cause and one sentence of advice, where the client knows more than the service or
-    /// the system reports: why a credential was refused, or a connection could not be made. The text of the
-    /// error contains it.
+    /// the system reports: why a credential was refused, why a connection could not be made, or which setting
+    /// resolves an unknown outcome. The text of the error contains it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -168,20 +175,24 @@ impl Error {
 
     /// Returns whether the service reports that the table or the entity does not exist (404). A 404 from a
     /// proxy or another server does not count.
+    ///
+    /// The status is that of the last attempt. If the response to an earlier attempt of a write was lost, that attempt
+    /// may have been applied: check for [`Outcome::Unknown`] first.
     #[doc(alias("404", "ResourceNotFound"))]
     pub fn is_not_found(&self) -> bool {
         self.has_status(StatusCode::NOT_FOUND)
     }
 
     /// Returns whether the service reports that the table or the entity exists already, or that the table is
-    /// being deleted (409).
+    /// being deleted (409). Check for [`Outcome::Unknown`] first, as for [`is_not_found`](Self::is_not_found).
     #[doc(alias("409", "EntityAlreadyExists"))]
     pub fn is_conflict(&self) -> bool {
         self.has_status(StatusCode::CONFLICT)
     }
 
     /// Returns whether the service reports that the entity has another version than the condition names (412),
-    /// because of another write.
+    /// because of another write. Check for [`Outcome::Unknown`] first: the other write may be an earlier attempt of
+    /// this one, whose response was lost. A [write id](crate::TableServiceClientBuilder::write_id_column) reveals that.
     #[doc(alias("412", "UpdateConditionNotSatisfied"))]
     pub fn is_precondition_failed(&self) -> bool {
         self.has_status(StatusCode::PRECONDITION_FAILED)

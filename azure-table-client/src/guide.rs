@@ -40,6 +40,7 @@ pub mod entities {
 
 pub mod partitions {
     #![doc = include_str!("../docs/links.md")]
+    #![doc = include_str!("../docs/pictures.md")]
     #![doc = include_str!("../docs/guide/partitions.md")]
 }
 
@@ -50,6 +51,7 @@ pub mod queries {
 
 pub mod units_of_work {
     #![doc = include_str!("../docs/links.md")]
+    #![doc = include_str!("../docs/pictures.md")]
     #![doc = include_str!("../docs/guide/units_of_work.md")]
 }
 
@@ -70,6 +72,7 @@ pub mod errors {
 
 pub mod outcomes {
     #![doc = include_str!("../docs/links.md")]
+    #![doc = include_str!("../docs/pictures.md")]
     #![doc = include_str!("../docs/guide/outcomes.md")]
 }
 

@@ -41,6 +41,7 @@
 //! | [`TableClient`] | One table and its entity type: every operation and query. |
 //! | [`TableEntity`] | The derive that maps a struct to entities, and its trait. |
 //! | [`DynamicEntity`] | An entity of any shape, without a struct. |
+//! | [`Stored`], [`Written`] | The results of a read and of a write, with the ETag. |
 //! | [`client::Query`] | A query: conditions, projections, pages, streams, plans. |
 //! | [`client::Transaction`] | Up to 100 operations in one partition, all or none. |
 //! | [`context::TableContext`] | A unit of work that tracks changes and saves them together. |
@@ -120,6 +121,9 @@ macro_rules! filter {
     };
 }
 
+// The root has the types that signatures and structs of user code name; the modules have the rest, and `client` the calls
+// themselves. Each type has one path.
+pub use crate::client::builder::TableServiceClientBuilder;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
@@ -127,6 +131,7 @@ pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};
-pub use crate::operation::Location;
+pub use crate::operation::continuation::Continuation;
+pub use crate::operation::{Confirmation, Location, Stored, Written};
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
 pub use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};

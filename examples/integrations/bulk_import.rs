@@ -1,42 +1,81 @@
-//! Imports a CSV of 20,000 lines with a progress bar, stops halfway, and resumes from a checkpoint.
+//! Imports a CSV with a progress bar: rows, rate, throttled requests and the estimated time of arrival.
 //!
-//! Two lines are invalid: one cannot be read, and one has a key that the service refuses. The example
-//! reports them by their line numbers, and imports all others.
+//! Ctrl-C, a crash or an outage leaves a checkpoint next to the file, from which the next run continues. Rows that
+//! cannot be imported end up in a CSV of their own, with line and reason; all others are imported.
 //!
-//! `cargo run -p azure-table-integrations --example bulk_import` runs it on the mock. With
-//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
+//! `cargo run -p azure-table-integrations --example bulk_import` writes a file of 20,000 lines and imports it into the
+//! mock, which throttles each partition; it stops halfway and continues. With `AZURE_STORAGE_CONNECTION_STRING` set it
+//! runs on that account or emulator. `--example bulk_import -- FILE.csv` imports a file of yours with the columns
+//! `device`, `id` and `celsius`. `cargo test` runs its tests.
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+#[path = "bulk_import/import.rs"]
+mod import;
+#[cfg(test)]
+#[path = "bulk_import/tests.rs"]
+mod tests;
 
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
+use std::time::Duration;
 
-use azure_table_client::bulk::{BulkError, BulkOperation, BulkReport, Checkpoint};
-use azure_table_client::{TableClient, TableEntity};
-use indicatif::{ProgressBar, ProgressStyle};
-use serde::Deserialize;
-use tokio::sync::Notify;
+use azure_table_client::mock::Fault;
+use azure_table_client::{Operation, TableClient};
+use azure_table_examples::{Style, plural};
+use import::{Ended, Import, Reading};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-/// A line of the file and a row of the table.
-#[derive(Debug, Deserialize, TableEntity)]
-#[table(name = "ExampleReadings", rename_all = "PascalCase")]
-struct Reading {
-    #[table(partition_key)]
-    device: String,
-    #[table(row_key)]
-    id: u32,
-    celsius: f64,
-}
+type AnyError = Box<dyn Error + Send + Sync>;
 
 const LINES: u32 = 20_000;
 const UNREADABLE: u32 = 1234;
 const BAD_KEY: u32 = 4711;
+const STOP_AT: u64 = 8000;
+
+/// The bar is on the terminal's standard error; there is none if that is a file.
+fn bar(rows: u64) -> Result<ProgressBar, AnyError> {
+    let style = ProgressStyle::with_template(
+        "{wide_bar:.cyan/dim} {percent:>3}%  {human_pos:>7}/{human_len} rows  {rate:>9}  ETA {eta:>3}  {msg:.yellow}",
+    )?;
+    let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+        // The text is a String, which does not fail.
+        let _ = write!(text, "{:.0}/s", state.per_sec());
+    };
+    Ok(ProgressBar::new(rows).with_style(style.with_key("rate", rate)))
+}
+
+/// Imports a file until it is complete or Ctrl-C is pressed.
+async fn import_file(path: &Path, table: TableClient<Reading>) -> Result<(), AnyError> {
+    table.create_if_not_exists().await?;
+    let import = Import { table, csv: path.to_owned() };
+    let bar = bar(import::count(path)?)?;
+    let ctrl_c = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Without a handler, Ctrl-C ends the program; the checkpoint is at most a second old.
+            std::future::pending::<()>().await;
+        }
+    };
+    let Ended { progress, refused, is_complete } = import.run(&bar, ctrl_c).await?;
+    bar.abandon();
+    println!("{progress}");
+    if let Some(refused) = refused {
+        println!("{} {}", Style::Yellow.of("Not imported:"), refused.display());
+    }
+    if is_complete {
+        println!("{}", Style::Green.of("The import is complete."));
+        Ok(())
+    } else {
+        Err("the import is not complete; run the same command again to continue".into())
+    }
+}
 
 /// The file to import.
-fn write_csv(path: &Path) -> Result<(), Box<dyn Error>> {
+fn write_csv(path: &Path, lines: u32) -> Result<(), AnyError> {
     let mut file = csv::Writer::from_path(path)?;
     file.write_record(["device", "id", "celsius"])?;
-    for id in 0..LINES {
+    for id in 0..lines {
         let device =
             if id == BAD_KEY { "a/b".to_owned() } else { format!("device-{:02}", id % 50) };
         let celsius = if id == UNREADABLE { "warm".to_owned() } else { format!("20.{}", id % 10) };
@@ -45,113 +84,58 @@ fn write_csv(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(file.flush()?)
 }
 
-struct Import {
-    table: TableClient<Reading>,
-    csv: PathBuf,
-    /// The file of the checkpoint, from which another process can resume as well.
-    checkpoint: PathBuf,
-    bar: ProgressBar,
-    /// The invalid lines: their number, and the reason.
-    bad: Vec<(u64, String)>,
-}
-
-impl Import {
-    /// Imports from the position of the last run to the end of the file, or until `stop_after` rows are done.
-    async fn run(&mut self, stop_after: u64) -> Result<BulkReport, Box<dyn Error>> {
-        let settled = match fs::read_to_string(&self.checkpoint) {
-            Ok(text) => text.parse()?,
-            Err(_) => Checkpoint::new(),
-        };
-        let (stop, bar) = (Arc::new(Notify::new()), self.bar.clone());
-        let stopping = Arc::clone(&stop);
-        let bulk = self.table.bulk().concurrency(8).resume(settled).on_progress(move |progress| {
-            bar.set_position(progress.finished());
-            bar.set_message(format!("{} requests in flight", progress.in_flight));
-            if progress.applied >= stop_after {
-                stopping.notify_one();
-            }
-        });
-        let monitor = bulk.monitor();
-        let mut unreadable = Vec::new();
-        let mut file = csv::Reader::from_path(&self.csv)?;
-        // Line by line: at most a window of rows is in memory.
-        let rows = file.deserialize().filter_map(|line| match line {
-            Ok(row) => Some(BulkOperation::InsertOrReplace(row)),
-            Err(error) => {
-                let line = error.position().map_or(0, csv::Position::line);
-                unreadable.push((line, error.to_string()));
-                None
-            }
-        });
-        tokio::select! {
-            biased;
-            // A program would wait for `tokio::signal::ctrl_c()` here.
-            () = stop.notified() => {}
-            report = bulk.run(rows) => drop(report.or_else(accept_failed_rows)?),
-        }
-        // Rows with a response are resolved, even if the run was dropped.
-        fs::write(&self.checkpoint, monitor.checkpoint().to_string())?;
-        let report = monitor.report();
-        for refused in report.failures() {
-            // The first row is in line 2, and invalid lines have no index.
-            let line = unreadable.iter().fold(refused.index + 2, |line, (unreadable, _)| {
-                line + u64::from(*unreadable <= line)
-            });
-            self.bad.push((line, refused.to_string()));
-        }
-        self.bad.extend(unreadable);
-        self.bad.sort();
-        self.bad.dedup();
-        Ok(report)
-    }
-}
-
-/// Failed rows are acceptable; a run that ended early is an error.
-fn accept_failed_rows(error: BulkError) -> Result<BulkReport, BulkError> {
-    if error.report().stopped.is_some() { Err(error) } else { Ok(error.into_report()) }
-}
-
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let (service, mut steps) = azure_table_examples::connect()?;
+async fn main() -> Result<(), AnyError> {
+    let (service, mock, mut steps) =
+        azure_table_examples::connect_with_mock().map_err(|error| error.to_string())?;
+    if let Some(mock) = &mock {
+        // 150 rows a second for each of the 50 partitions.
+        mock.faults().add(Fault::throttle(150).on(Operation::Transaction));
+    }
     let readings = service.table::<Reading>();
+    if let Some(path) = std::env::args_os().nth(1) {
+        return import_file(path.as_ref(), readings).await;
+    }
     let is_new = readings.create_if_not_exists().await?;
     readings.truncate().await?;
-    let directory = std::env::temp_dir().join(format!("bulk-import-{}", std::process::id()));
+    let directory = std::env::temp_dir().join(azure_table_examples::unique("bulk-import-"));
     fs::create_dir_all(&directory)?;
-    let bar = ProgressBar::new(LINES.into());
-    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} rows, {per_sec}, {msg}")?);
-    let mut import = Import {
-        table: readings.clone(),
-        csv: directory.join("readings.csv"),
-        checkpoint: directory.join("checkpoint"),
-        bar,
-        bad: Vec::new(),
+    let import = Import { table: readings.clone(), csv: directory.join("readings.csv") };
+    write_csv(&import.csv, LINES)?;
+    let rows = import::count(&import.csv)?;
+    steps.done(&format!("write a CSV of {rows} lines, and an empty table"), "");
+
+    let first_bar = bar(rows)?;
+    let stop = async {
+        while first_bar.position() < STOP_AT {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     };
-    write_csv(&import.csv)?;
-    steps.done("write a CSV of 20,000 lines and an empty table", "");
+    let first = import.run(&first_bar, stop).await?;
+    first_bar.finish_and_clear();
+    assert!(!first.is_complete && first.progress.applied < rows);
+    let checkpoint = import.checkpoint();
+    let name = checkpoint.file_name().unwrap_or_default().display();
+    steps.done("import it, and stop halfway", format!("{}; see {name}", first.progress));
 
-    let first = import.run(8000).await?.progress;
-    steps.done("import it until 8,000 rows are done, and stop", first.to_string());
-    let last = import.run(u64::MAX).await?.progress;
-    import.bar.finish_and_clear();
-    steps.done("resume from the checkpoint", last.to_string());
-    assert!(first.applied >= 8000 && first.applied < u64::from(LINES));
-    // The second run skips the rows of the first.
-    assert_eq!(last.skipped, first.applied + first.failed);
-    assert_eq!(last.skipped + last.applied, u64::from(LINES) - 1);
+    let last_bar = bar(rows)?;
+    let last = import.run(&last_bar, std::future::pending()).await?;
+    last_bar.finish_and_clear();
+    assert!(last.is_complete && !checkpoint.exists());
+    // The second run skips the rows of the first, and 2 rows are not imported.
+    assert_eq!(last.progress.skipped, first.progress.applied + first.progress.failed);
+    assert_eq!(first.progress.applied + last.progress.applied, rows - 2);
+    steps.done("import the rest", last.progress.to_string());
 
-    let bad: Vec<u64> = import.bad.iter().map(|(line, _)| *line).collect();
-    assert_eq!(bad, [UNREADABLE + 2, BAD_KEY + 2].map(u64::from));
-    for (line, why) in &import.bad {
-        steps.done(&format!("line {line} was not imported"), why);
-    }
+    let refused = fs::read_to_string(last.refused.ok_or("no file of refused rows")?)?;
+    let lines = |id: u32| format!(",{},", id + 2);
+    assert!(refused.contains(&lines(UNREADABLE)) && refused.contains(&lines(BAD_KEY)));
+    let what = format!("{} not imported", plural(refused.lines().count() - 1, "row"));
+    steps.done(&format!("{what}: see readings.csv.refused.csv"), refused);
+
     let stored = readings.query().count().await?;
-    assert_eq!(stored, u64::from(LINES) - 2);
+    assert_eq!(stored, rows - 2);
     steps.done("count the rows of the table", stored.to_string());
-
-    let report = readings.delete_partition("device-07").await?;
-    steps.done("delete a partition", report.to_string());
     let report = readings.truncate().await?;
     steps.done("delete all rows", report.to_string());
     fs::remove_dir_all(directory)?;

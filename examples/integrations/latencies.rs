@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{AttemptOutcome, ClientStats, Observer, Received};
 use azure_table_client::{Operation, RetryPolicy, TableEntity, TableServiceClient};
+use azure_table_examples::Columns;
 use futures_util::{TryStreamExt as _, stream};
 
 #[derive(TableEntity)]
@@ -96,17 +97,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let points = latencies.points.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let refused = points.iter().filter(|point| !point.is_done).count();
     let operations: Vec<Operation> = stats.by_operation().into_iter().map(|(o, _)| o).collect();
-    println!("ms           requests     50 %     90 %     99 %      all");
+    let mut columns = Columns::new(["ms", "requests", "50 %", "90 %", "99 %", "all"]);
     for operation in &operations {
         let mut took: Vec<Duration> =
             points.iter().filter(|p| p.operation == *operation).map(|p| p.took).collect();
         took.sort();
-        print!("{:<12} {:>8}", operation.as_str(), took.len());
-        for percent in [50, 90, 99, 100] {
-            print!(" {:>8.2}", ms(percentile(&took, percent)));
-        }
-        println!();
+        let [half, most, nearly_all, all] =
+            [50, 90, 99, 100].map(|percent| format!("{:.2}", ms(percentile(&took, percent))));
+        let (name, count) = (operation.as_str().to_owned(), took.len().to_string());
+        columns.row([name, count, half, most, nearly_all, all]);
     }
+    println!("{columns}");
     plot::write(&points, &operations, &path)?;
     println!("\n{} requests, {refused} of them failed: {}", points.len(), path.display());
 

@@ -21,6 +21,7 @@ use azure_table_client::transport::{
     TransportErrorKind,
 };
 use azure_table_client::{DynamicEntity, Operation, RetryPolicy};
+use azure_table_examples::{Columns, Style};
 use futures_util::future::{BoxFuture, try_join_all};
 use tower::layer::layer_fn;
 use tower::util::BoxCloneSyncService;
@@ -161,11 +162,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     table.delete_table().await?;
 
     let log = log.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut columns = Columns::new(["request", "attempt", "status", "ms"]);
     for Attempt { operation, number, status, took } in log.iter() {
-        let status = status.map_or("no response".to_owned(), |status| status.to_string());
-        println!("{:12} attempt {number}: {status} after {took:.1?}", operation.as_str());
+        let status = status.map_or_else(|| Style::Red.of("no response"), Style::of_status);
+        let ms = format!("{:.1}", took.as_secs_f64() * 1000.0);
+        columns.row([operation.as_str().to_owned(), number.to_string(), status, ms]);
     }
-    println!("\n{ROWS} inserts, {REQUESTS} requests per {PERIOD:?}: {took:.1?}");
+    println!("{columns}\n\n{ROWS} inserts, {REQUESTS} requests per {PERIOD:?}: {took:.1?}");
 
     // The first period had one request before the inserts.
     assert!(took >= 2 * PERIOD, "{took:?}");

@@ -97,7 +97,7 @@ async fn check_the_permissions(
     let read = inbox.get_if_exists(Message::key("ann", 1_u32)?).await?;
     let of_ann = match (listed.is_empty(), read) {
         (true, None) => "and none of Ann's",
-        _ if is_azurite(steps, service.endpoint()).await? => {
+        _ if azure_table_examples::is_azurite(service, steps.transport()).await => {
             "and Ann's too: Azurite ignores the keys of a signature"
         }
         _ => return Err("a signature for one partition has read another".into()),
@@ -110,12 +110,6 @@ async fn check_the_permissions(
     assert_eq!(refused.status(), Some(403));
     steps.done("and writes nothing", refused.to_string());
     Ok(())
-}
-
-async fn is_azurite(steps: &Steps, url: &str) -> Result<bool, Box<dyn Error>> {
-    let reply = fetch(steps, url, ORIGIN).await?;
-    let server = reply.headers.get("server").and_then(|value| value.to_str().ok());
-    Ok(server.is_some_and(|server| server.starts_with("Azurite")))
 }
 
 /// Sends the requests of a browser for a page of this origin, and checks whether the page may read the responses.

@@ -9,6 +9,9 @@
 //! | `DELETE /notes/{book}/{name}`, `If-Match` | deletes that version |
 //! | `GET /notes/{book}` | a page of notes, and the link to the next one |
 //!
+//! Each write leaves an id in its row. If the response of the table is lost, the id shows that the write was applied,
+//! and the service reports success instead of the 412 that the second attempt receives.
+//!
 //! `cargo run -p azure-table-integrations --example web_service` serves it on a loopback port, sends a few requests
 //! and ends. The notes are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`. With
 //! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and keeps the notes. `cargo test` runs its tests, on the mock
@@ -32,8 +35,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use azure_table_client::client::Continuation;
-use azure_table_client::{IfMatch, TableClient, TableEntity};
+use azure_table_client::{
+    Continuation, Error, IfMatch, TableClient, TableEntity, TableServiceClientBuilder,
+};
 use failure::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -70,6 +74,11 @@ struct PageOfNotes {
 }
 
 const PAGE: u32 = 10;
+
+/// Opens the table for a client that finds its own writes again after a lost response.
+fn notes(builder: TableServiceClientBuilder) -> Result<TableClient<Note>, Error> {
+    Ok(builder.write_id_column("WriteId").build()?.table())
+}
 
 fn app(notes: TableClient<Note>) -> Router {
     Router::new()
@@ -150,7 +159,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<IfMatch>, Failure> {
 #[tokio::main]
 async fn main() -> Result<(), AnyError> {
     let (builder, _) = azure_table_examples::builder().map_err(|error| error.to_string())?;
-    let notes = builder.build()?.table::<Note>();
+    let notes = notes(builder)?;
     let is_new = notes.create_if_not_exists().await?;
 
     let mut arguments = std::env::args().skip(1);

@@ -287,13 +287,13 @@ async fn lost_replies_are_read_back_in_the_version_of_the_paper() {
     blogs.create().await.unwrap();
     mock.faults().add(Fault::lose_reply().on_writes().times(1));
     let inserted = blogs.insert(&blog("1")).await.unwrap();
-    assert!(inserted.confirmation != azure_table_client::client::Confirmation::Response);
+    assert!(inserted.confirmation != azure_table_client::Confirmation::Response);
     mock.faults().clear();
     mock.faults().add(Fault::lose_reply().on_writes().times(1));
     let changed = Blog { text: "new".into(), ..blog("1") };
     let transaction = blogs.transaction().replace(&changed, &inserted.etag).insert(&blog("2"));
     let committed = transaction.accept_matching_state(true).await.unwrap();
-    assert!(committed.confirmation != azure_table_client::client::Confirmation::Response);
+    assert!(committed.confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.query().await.unwrap()[..], [changed, blog("2")]);
 }
 

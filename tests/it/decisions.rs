@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
-use azure_table_client::client::{Replication, TableServiceClientBuilder};
+use azure_table_client::client::Replication;
 use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{
@@ -17,7 +17,7 @@ use azure_table_client::transport::{
 };
 use azure_table_client::{
     DynamicEntity, Error, ErrorKind, IfMatch, Location, LocationMode, Outcome, RetryPolicy,
-    TableClient, TableServiceClient,
+    TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 use tokio::time::{Instant, sleep};
 

@@ -10,12 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table_client::auth::SharedKey;
-use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
     Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, RetryPolicy,
-    ServiceVersion, TableServiceClient,
+    ServiceVersion, TableServiceClient, TableServiceClientBuilder,
 };
 
 /// Records the requests to the mock.
@@ -130,9 +129,7 @@ async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
     // If the merge were parsed as an insert, it would look lost: the row has more properties.
     let committed = blogs.transaction().merge(&change, &etag).insert(&DynamicEntity::new("p", "s"));
     let committed = committed.accept_matching_state(true);
-    assert!(
-        committed.await.unwrap().confirmation != azure_table_client::client::Confirmation::Response
-    );
+    assert!(committed.await.unwrap().confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.get(("p", "r")).await.unwrap().get::<i32>("B").unwrap(), Ok(2));
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::client::{ScanPolicy, TableServiceClientBuilder};
+use azure_table_client::client::ScanPolicy;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, RetryPolicy,
-    TableClient, TableServiceClient,
+    TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 use tokio::time::{Instant, advance};
 

@@ -31,3 +31,21 @@ fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
     assert!(programs > 30, "{programs} programs");
     assert_eq!(left_out, [OF_ANOTHER_CRATE]);
 }
+
+#[test]
+fn the_page_on_testing_lists_each_fault() {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../azure-table-client");
+    let page = fs::read_to_string(client.join("docs/guide/testing.md")).unwrap();
+    let interface = fs::read_to_string(client.join("public-api.txt")).unwrap();
+    let constructors = interface.lines().filter_map(|line| {
+        let (_, function) = line.split_once("azure_table_client::mock::Fault::")?;
+        let (name, arguments) = function.split_once('(')?;
+        let is_constructor = line.ends_with("-> Self") || line.ends_with("mock::Fault");
+        (is_constructor && !arguments.starts_with("self")).then(|| name.to_owned())
+    });
+    let (listed, missing): (Vec<_>, Vec<_>) = constructors
+        .filter(|name| name != "clone")
+        .partition(|name| page.contains(&format!("`{name}(")));
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(listed.len() > 15, "{listed:?}");
+}

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use azure_table_client::auth::Credential;
-use azure_table_client::client::TableServiceClientBuilder;
-use azure_table_client::{RetryPolicy, TableServiceClient};
+use azure_table_client::{RetryPolicy, TableServiceClient, TableServiceClientBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 

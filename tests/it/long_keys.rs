@@ -4,13 +4,12 @@
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, RetryPolicy,
-    ServiceVersion, TableClient, TableServiceClient,
+    ServiceVersion, TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 
 /// Keys of 9,216 bytes each in a URL, which together are more than the 16 KiB that it has.
@@ -131,11 +130,11 @@ async fn a_lost_write_is_read_back() {
     let lose = || mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     lose();
     let merged = blogs.merge(&row(2), &inserted.etag).accept_matching_state(true).await.unwrap();
-    assert!(merged.confirmation != azure_table_client::client::Confirmation::Response);
+    assert!(merged.confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.get(key("1")).await.unwrap().etag, merged.etag);
     lose();
     let deleted = blogs.delete(key("1"), &merged.etag).await.unwrap();
-    assert!(deleted.confirmation != azure_table_client::client::Confirmation::Response);
+    assert!(deleted.confirmation != azure_table_client::Confirmation::Response);
 
     // A write that may be applied has an unknown outcome.
     blogs.insert(&row(1)).await.unwrap();

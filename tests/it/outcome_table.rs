@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use azure_table_client::bulk::{Bulk, BulkOperation, BulkReport, Checkpoint, RowOutcome};
-use azure_table_client::client::Confirmation;
 use azure_table_client::context::{SaveOptions, SaveOutcome, SaveReport, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    DynamicEntity, ETag, EntityKey, Error, ErrorKind, Outcome, TableClient, TableServiceClient,
+    Confirmation, DynamicEntity, ETag, EntityKey, Error, ErrorKind, Outcome, TableClient,
+    TableServiceClient,
 };
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -43,6 +43,7 @@ enum Kind {
 enum Situation {
     ResponseLost,
     Proxy503,
+    RefusalLost,
     /// The deadline passes after the write was applied.
     DeadlineAfter,
     /// The deadline passes before the write is applied, if it ever is.
@@ -78,9 +79,10 @@ const KINDS: [(&str, Kind); 3] = [
     ("# Deletes under an ETag", Kind::Delete),
 ];
 
-const SITUATIONS: [(&str, Situation); 8] = [
+const SITUATIONS: [(&str, Situation); 9] = [
     ("response lost", Situation::ResponseLost),
     ("proxy 503", Situation::Proxy503),
+    ("refusal lost", Situation::RefusalLost),
     ("deadline, applied", Situation::DeadlineAfter),
     ("deadline, not yet applied", Situation::DeadlineBefore),
     ("drop", Situation::Drop),
@@ -115,6 +117,8 @@ enum End {
 struct Way {
     fault: Fault,
     end: Option<End>,
+    /// The text that another program writes into the rows first, so that the write is refused.
+    other: Option<&'static str>,
     /// Whether the next step follows, and its report counts.
     is_followed: bool,
     /// Whether two rows are written, by one request.
@@ -129,7 +133,7 @@ impl Way {
         let (late_response, late_request) =
             (Fault::delay_reply(DELAY), Fault::delay_request(DELAY));
         let faults = match situation {
-            Situation::ResponseLost => vec![(Fault::lose_reply(), None)],
+            Situation::ResponseLost | Situation::RefusalLost => vec![(Fault::lose_reply(), None)],
             Situation::Proxy503 => {
                 let page = Fault::proxy_page(503).after_commit();
                 vec![(page.clone(), None), (page.without_body(), None)]
@@ -151,6 +155,7 @@ impl Way {
                 vec![(Fault::hang(), Some(Deadline)), (Fault::hang(), Some(Drop))]
             }
         };
+        let other = (situation == Situation::RefusalLost).then_some("other");
         let is_followed = matches!(situation, Situation::NextApplied | Situation::NextLost);
         let pairs: &[bool] = match api {
             Api::Call => &[false],
@@ -167,7 +172,7 @@ impl Way {
             for &is_pair in pairs {
                 for &for_client in for_client {
                     let fault = fault.clone().on_writes().times(1);
-                    ways.push(Self { fault, end, is_followed, is_pair, for_client });
+                    ways.push(Self { fault, end, other, is_followed, is_pair, for_client });
                 }
             }
         }

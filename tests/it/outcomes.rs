@@ -110,17 +110,17 @@ impl Write {
             Self::InsertOrReplace => table.insert_or_replace(&row).await?,
             Self::Delete => {
                 return Ok(table.delete(KEY, tag).await?.confirmation
-                    != azure_table_client::client::Confirmation::Response);
+                    != azure_table_client::Confirmation::Response);
             }
             Self::DeleteAny => {
                 return Ok(table.delete(KEY, IfMatch::Any).await?.confirmation
-                    != azure_table_client::client::Confirmation::Response);
+                    != azure_table_client::Confirmation::Response);
             }
         };
-        if written.confirmation != azure_table_client::client::Confirmation::Response {
+        if written.confirmation != azure_table_client::Confirmation::Response {
             assert_eq!(written.etag, table.get(KEY).await?.etag, "it is the present one");
         }
-        Ok(written.confirmation != azure_table_client::client::Confirmation::Response)
+        Ok(written.confirmation != azure_table_client::Confirmation::Response)
     }
 
     async fn commit(self, table: &TableClient<DynamicEntity>, tag: ETag) -> Result<bool, Error> {
@@ -140,7 +140,7 @@ impl Write {
         beside.set("Text", "new");
         let committed = batch.insert_or_replace(&beside).await?;
         assert_eq!(committed.operations.len(), 2);
-        Ok(committed.confirmation != azure_table_client::client::Confirmation::Response)
+        Ok(committed.confirmation != azure_table_client::Confirmation::Response)
     }
 }
 
@@ -378,7 +378,7 @@ async fn duplicate_attempts_on_tables() {
         stage(Write::Insert, (Loss::AfterCommit, Other::Nothing), false, false).await;
     assert!(
         table.delete_table().await.unwrap().confirmation
-            != azure_table_client::client::Confirmation::Response
+            != azure_table_client::Confirmation::Response
     );
     for loss in [Loss::AfterCommit, Loss::BeforeCommit] {
         let Stage { mock, .. } = stage(Write::Insert, (loss, Other::Nothing), false, false).await;

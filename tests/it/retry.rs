@@ -339,7 +339,7 @@ async fn a_repeated_request_is_part_of_the_cost() {
     let page = Step::Page("x-other");
     let script = Script::new(&[Step::Status(503), Step::Status(500), page]);
     let results = table(&script, every_second(3)).query().await.unwrap();
-    assert_eq!(results.cost.to_string(), "0 rows in 1 pages by 3 requests");
+    assert_eq!(results.cost.to_string(), "0 rows in 1 page by 3 requests");
 }
 
 /// Rows out of order cannot be merged; treated as duplicates, they would be lost.

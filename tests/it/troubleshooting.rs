@@ -240,6 +240,9 @@ async fn of_networks(page: &mut Page) {
         }
         mock.faults().clear();
     }
+    let inserted = blogs.insert(&row("r")).await.unwrap();
+    mock.faults().add(Fault::lose_reply().times(1));
+    page.refused(blogs.merge(&row("r"), &inserted.etag).await);
 }
 
 /// Over sockets, where the clock must advance in real time.

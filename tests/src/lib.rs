@@ -26,3 +26,8 @@ pub fn sized<T>(small: T, full: T) -> T {
 #[doc = include_str!("../../README.md")]
 #[doc = include_str!("../../azure-table-client/README.md")]
 pub struct Readmes;
+
+/// The code of the first page of the documentation site.
+#[cfg(doctest)]
+#[doc = include_str!("../../book/introduction.md")]
+pub struct Introduction;

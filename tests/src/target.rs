@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use azure_table_client::auth::DEVELOPMENT_KEY;
-use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::mock::MockTableService;
@@ -10,6 +9,7 @@ use azure_table_client::transport::{
 };
 use azure_table_client::{
     Dialect, Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
+    TableServiceClientBuilder,
 };
 
 use bytes::Bytes;

@@ -54,7 +54,7 @@ pub(crate) use challenge::Challenge;
 /// service refuses (401) is renewed and the call is sent again, once.
 ///
 /// Tokens are sent over HTTPS only, even on this machine, unless
-/// [`allow_http`](crate::client::TableServiceClientBuilder::allow_http) permits HTTP. `Debug` shows no token,
+/// [`allow_http`](crate::TableServiceClientBuilder::allow_http) permits HTTP. `Debug` shows no token,
 /// and the copies in this crate are overwritten when they are dropped.
 ///
 /// [`azure_identity`]: https://docs.rs/azure_identity

@@ -194,7 +194,7 @@ fn out_of_reach(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String
     }
     let is_ranged = token.field("spk").or_else(|| token.field("epk")).is_some();
     is_ranged.then(|| {
-        "The shared access signature covers a range of keys, and these keys are outside of it."
+        "The shared access signature covers a range of keys only: check that these keys are in it."
             .to_owned()
     })
 }

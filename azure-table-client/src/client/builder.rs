@@ -161,7 +161,7 @@ impl TableServiceClientBuilder {
     /// | evidence | result |
     /// |---|---|
     /// | the row has the [id](Self::write_id_column) of the write | applied; one row proves its transaction |
-    /// | an insert, a delete or an unconditional write: the row is in the state that the write leaves | success, as [`Confirmation::Comparison`](crate::client::Confirmation), unless [`exact`](Self::exact) |
+    /// | an insert, a delete or an unconditional write: the row is in the state that the write leaves | success, as [`Confirmation::Comparison`](crate::Confirmation), unless [`exact`](Self::exact) |
     /// | an update conditional on an ETag: the row is in the state that it leaves | unknown; [`Error::state_matches`] is true. Success with [`accept_matching_state`](Self::accept_matching_state) |
     /// | the row still has the ETag that the write names | not applied so far. Not applied for certain once no attempt can arrive any more: after 15 minutes and margins with a key |
     /// | anything else | unknown |

@@ -100,6 +100,11 @@ impl AddAssign for QueryCost {
 impl fmt::Display for QueryCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pages, rows, requests, .. } = self;
-        write!(f, "{rows} rows in {pages} pages by {requests} requests")
+        let (rows, pages) = (counted(*rows, "row"), counted(*pages, "page"));
+        write!(f, "{rows} in {pages} by {}", counted(*requests, "request"))
     }
+}
+
+pub(super) fn counted(count: u64, noun: impl fmt::Display) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -269,7 +269,7 @@ impl<E, T> Query<E, T> {
     /// follow. Without rows to [`take`](Self::take), it is empty and no request is sent.
     ///
     /// ```
-    /// use azure_table_client::{DynamicEntity, client::Continuation, mock::MockTableService};
+    /// use azure_table_client::{Continuation, DynamicEntity, mock::MockTableService};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), azure_table_client::Error> {

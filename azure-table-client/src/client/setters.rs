@@ -91,7 +91,7 @@ macro_rules! setters {
         ///
         /// # Errors
         /// Kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client has no
-        /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or the call
+        /// [`write_id_column`](crate::TableServiceClientBuilder::write_id_column), or the call
         /// only deletes.
         pub fn write_id(mut self, id: uuid::Uuid) -> Self {
             self.write_id = Some(id);

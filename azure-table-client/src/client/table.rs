@@ -179,7 +179,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 if the table does not exist. Before anything is sent: a
-    /// [version](super::TableServiceClientBuilder::service_version) without access policies, or
+    /// [version](crate::TableServiceClientBuilder::service_version) without access policies, or
     /// [Cosmos DB](crate::Dialect), which does not support them.
     ///
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
@@ -193,7 +193,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
-    /// with more than 64 UTF-16 code units; a [version](super::TableServiceClientBuilder::service_version)
+    /// with more than 64 UTF-16 code units; a [version](crate::TableServiceClientBuilder::service_version)
     /// without access policies, or [Cosmos DB](crate::Dialect), which does not support them. 404 if the table does
     /// not exist.
     ///

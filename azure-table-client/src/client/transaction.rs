@@ -45,7 +45,7 @@ use crate::pipeline::CallOptions;
 /// # Errors
 /// The error of the operation that failed, with its [`batch_index`](Error::batch_index) if the service
 /// reports it. A retry after a lost response may find the transaction applied; it succeeds if
-/// [resolved](crate::client::TableServiceClientBuilder::resolve_outcomes) so.
+/// [resolved](crate::TableServiceClientBuilder::resolve_outcomes) so.
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
 /// Retries: [guarded](crate::guide::errors#retry-classes).

@@ -8,7 +8,7 @@ use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
 use super::tracker::{Identity, OpenAttempt};
 use crate::entity::EntityKey;
-use crate::error::Error;
+use crate::error::{Error, MatchingState};
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Request};
 use crate::outcome::{self, Evidence, Verdict, Wrote};
@@ -19,8 +19,8 @@ use crate::pipeline::{CallOptions, RetryPolicy};
 pub(super) struct Findings {
     /// The entities with a change that was applied.
     pub(super) applied: HashMap<Identity, (Option<ETag>, Confirmation)>,
-    /// The rows are in the state that an attempt leaves.
-    pub(super) state_matches: bool,
+    /// Set if the rows are in the state that an attempt leaves.
+    pub(super) matching_state: Option<MatchingState>,
     /// The keys without a row.
     absent: HashSet<EntityKey>,
 }
@@ -67,7 +67,9 @@ impl TableContext {
                 },
                 policy,
             );
-            findings.state_matches |= verdict == Verdict::Unknown { state_matches: true };
+            if let Verdict::Unknown { matching_state: Some(state) } = verdict {
+                findings.matching_state = Some(state);
+            }
             for (id, etag, confirmation) in self.tracker.resolve(table, attempt, verdict, &rows) {
                 findings.applied.insert(id, (etag, confirmation));
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
-use super::{Error, ErrorCode, ErrorKind, Inner, Outcome};
+use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::filter::FilterError;
@@ -17,13 +17,16 @@ use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
 use crate::wire::{NoServiceVersion, Operation};
 
+const WRITE_ID_HINT: &str = "An attempt whose response was lost may have been applied. Set \
+    TableServiceClientBuilder::write_id_column, so that the row shows whether it was";
+
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
             kind,
             message: message.into(),
             outcome: Outcome::NotApplied,
-            state_matches: false,
+            matching_state: None,
             operation: None,
             status: None,
             code: None,
@@ -110,8 +113,11 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_state_matches(mut self, matches: bool) -> Self {
-        self.0.state_matches = matches;
+    pub(crate) fn with_matching_state(mut self, state: Option<MatchingState>) -> Self {
+        self.0.matching_state = state;
+        if state.is_some_and(|state| state.lacks_write_id) {
+            self.0.hint = Some(WRITE_ID_HINT.into());
+        }
         self
     }
 

@@ -50,7 +50,7 @@ impl Inner {
         }
         if self.outcome == Outcome::Unknown {
             details.push("outcome unknown".to_owned());
-            if self.state_matches {
+            if self.matching_state.is_some() {
                 details.push("the state matches what was written".to_owned());
             }
         }

@@ -6,7 +6,7 @@ use http::uri::{Authority, Scheme};
 
 use super::transport::Direct;
 use super::{IN_PROCESS_AUTHORITY, MockTableService};
-use crate::client::TableServiceClient;
+use crate::client::{TableServiceClient, TableServiceClientBuilder};
 use crate::client_core::Settings;
 use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline, RetryPolicy};
 use crate::transport::Transport;
@@ -14,10 +14,26 @@ use crate::transport::Transport;
 impl MockTableService {
     /// Creates an in-process client of this service that uses its clock.
     ///
-    /// For other settings, pass [`transport`](Self::transport) and [`clock`](Self::clock) to a
-    /// [`builder`](TableServiceClient::builder).
+    /// [`client_builder`](Self::client_builder) accepts other settings.
     pub fn client(&self) -> TableServiceClient {
         self.client_over(self.transport(), RetryPolicy::default())
+    }
+
+    /// Returns the builder of an in-process client of this service that uses its clock, for settings of your own.
+    ///
+    /// ```
+    /// # use azure_table_client::mock::MockTableService;
+    /// # fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::new();
+    /// let service = mock.client_builder().write_id_column("WriteId").build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client_builder(&self) -> TableServiceClientBuilder {
+        let endpoint = format!("http://{IN_PROCESS_AUTHORITY}/{}", self.account());
+        let rules = &self.core().rules;
+        let builder = TableServiceClient::builder(endpoint, rules.keys.first());
+        builder.dialect(rules.dialect).transport(self.transport()).clock(self.clock())
     }
 
     /// Creates an in-process client whose requests are not recorded, and which no fault strikes: a test can

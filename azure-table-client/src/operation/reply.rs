@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
 use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode, MatchingState, Outcome};
 use crate::etag::ETag;
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
@@ -29,8 +29,8 @@ pub(crate) struct Reply {
     /// The time of the last attempt of this write that may have been applied, or may be applied
     /// later.
     pub(crate) open: Option<Instant>,
-    /// The outcome is unknown, and the rows are in the state that the write leaves.
-    pub(crate) state_matches: bool,
+    /// Set if the outcome is unknown and the rows are in the state that the write leaves.
+    pub(crate) matching_state: Option<MatchingState>,
     /// The evidence of the success.
     pub(crate) confirmation: Confirmation,
     /// The location that sent it.
@@ -93,7 +93,7 @@ impl Reply {
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let hint = error.code().and_then(|code| self.hint(code, request));
         let error = error.with_outcome(outcome).with_hint(hint).with_retry_after(self.wait());
-        self.describe(error.with_state_matches(self.state_matches), request)
+        self.describe(error.with_matching_state(self.matching_state), request)
     }
 
     /// Returns the wait in the headers of the response. A date counts from the date of the response.

@@ -13,7 +13,7 @@ pub enum Confirmation {
     #[default]
     Response,
     /// The response was lost or was a conflict, and the row has the id of the write; see
-    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column).
+    /// [`write_id_column`](crate::TableServiceClientBuilder::write_id_column).
     WriteId,
     /// The response was lost, and the rows are in the state that the write leaves. Another program that
     /// wrote the same values can be the cause; see [`exact`](crate::client::Call::exact).

@@ -12,7 +12,7 @@ use super::read_back::read_back;
 use super::rules::{Evidence, Policy, Verdict, judge};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode, MatchingState, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Committed, Sent};
 use crate::operation::{Confirmation, Location, Reply, Request, table};
@@ -136,7 +136,11 @@ pub(crate) async fn resolve(
     };
     let policy = policy(core, options);
     let verdict = match done_by_state(request, &result) {
-        Some(()) if policy.exact => Some((Verdict::Unknown { state_matches: true }, vec![None])),
+        Some(()) if policy.exact => {
+            // Neither a table nor a delete leaves an id.
+            let matching_state = Some(MatchingState { lacks_write_id: false });
+            Some((Verdict::Unknown { matching_state }, vec![None]))
+        }
         Some(()) => Some((Verdict::Applied(Confirmation::Comparison), vec![None])),
         None => read(core, request, options, start, &doubt, policy, &result).await,
     };
@@ -148,9 +152,9 @@ pub(crate) async fn resolve(
             Ok(reply) => Ok(Resolved::Reply(Reply { open: None, ..reply })),
             Err(error) => Err(not_applied(error)),
         },
-        Some((Verdict::Unknown { state_matches }, _)) => match result {
-            Ok(reply) => Ok(Resolved::Reply(Reply { state_matches, ..open(core, reply, start) })),
-            Err(error) => Err(error.with_state_matches(state_matches)),
+        Some((Verdict::Unknown { matching_state }, _)) => match result {
+            Ok(reply) => Ok(Resolved::Reply(Reply { matching_state, ..open(core, reply, start) })),
+            Err(error) => Err(error.with_matching_state(matching_state)),
         },
         None => result.map(|reply| Resolved::Reply(open(core, reply, start))),
     }
@@ -328,7 +332,7 @@ impl Resolved {
             attempts,
             client_request_id,
             open: None,
-            state_matches: false,
+            matching_state: None,
             confirmation,
             location: Location::Primary,
             signed: None,

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use super::evidence::{Found, RowState, Wrote};
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
+use crate::error::MatchingState;
 use crate::operation::Confirmation;
 
 /// The evidence about a write whose last attempt was refused or got no response.
@@ -51,8 +52,8 @@ pub(crate) enum Verdict {
     Applied(Confirmation),
     NotApplied,
     Unknown {
-        /// The rows are in the state that the write leaves.
-        state_matches: bool,
+        /// Set if the rows are in the state that the write leaves.
+        matching_state: Option<MatchingState>,
     },
 }
 
@@ -74,15 +75,16 @@ pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
         return if is_fenced || is_expired {
             Verdict::NotApplied
         } else {
-            Verdict::Unknown { state_matches: false }
+            Verdict::Unknown { matching_state: None }
         };
     }
     if states.iter().any(|state| *state != RowState::Matches) {
-        return Verdict::Unknown { state_matches: false };
+        return Verdict::Unknown { matching_state: None };
     }
     let is_conditional = writes.iter().any(|write| write.is_conditional() && !write.is_delete());
     if policy.exact || (is_conditional && !policy.accept_matching_state) {
-        return Verdict::Unknown { state_matches: true };
+        let lacks_write_id = write_id.is_none() && writes.iter().any(|write| !write.is_delete());
+        return Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id }) };
     }
     Verdict::Applied(Confirmation::Comparison)
 }
@@ -165,10 +167,29 @@ mod tests {
         judge(evidence(&writes, &rows), policy)
     }
 
-    const MATCHES: Verdict = Verdict::Unknown { state_matches: true };
-    const UNKNOWN: Verdict = Verdict::Unknown { state_matches: false };
+    const MATCHES: Verdict = matches(false);
+    const UNKNOWN: Verdict = Verdict::Unknown { matching_state: None };
     const BY_STATE: Verdict = Verdict::Applied(Confirmation::Comparison);
     const BY_ID: Verdict = Verdict::Applied(Confirmation::WriteId);
+
+    const fn matches(lacks_write_id: bool) -> Verdict {
+        Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id }) }
+    }
+
+    #[test]
+    fn a_write_id_is_missed_where_it_would_decide() {
+        let mine = || Some(found("W/\"2\"", "mine", None));
+        for (parts, found, lacks_write_id) in [
+            ([("merge", None), ("merge", None)], vec![mine(), mine()], true),
+            ([("insert", None), ("delete", None)], vec![mine(), None], true),
+            ([("delete", None), ("delete", None)], vec![None, None], false),
+        ] {
+            let (writes, rows) = (writes(&parts), rows(found));
+            let evidence = Evidence { write_id: None, ..evidence(&writes, &rows) };
+            let exact = Policy { exact: true, accept_matching_state: false };
+            assert_eq!(judge(evidence, exact), matches(lacks_write_id), "{parts:?}");
+        }
+    }
 
     #[test]
     fn single_writes() {

@@ -344,7 +344,7 @@ impl<'c> Attempts<'c> {
             attempts: self.count,
             client_request_id: self.client_request_id,
             open: self.open,
-            state_matches: false,
+            matching_state: None,
             confirmation: Confirmation::Response,
             location,
             signed: Some(signed),

@@ -26,7 +26,7 @@ use crate::transport::TransportErrorKind;
 /// | Python [azure-core][python] | 10, at most 3 of one kind | 0.8 s, the first at once | 120 s | none | 300 s to connect or read | 7 days |
 /// | Go [azcore][go] | 3 | 0.8 s (4 s at first) | 60 s (120 s at first) | up to 30 % | none | none |
 ///
-/// Retries also end where a client has spent its [budget](crate::client::TableServiceClientBuilder::retry_budget).
+/// Retries also end where a client has spent its [budget](crate::TableServiceClientBuilder::retry_budget).
 ///
 /// [net]: https://learn.microsoft.com/dotnet/api/azure.core.retryoptions
 /// [python]: https://learn.microsoft.com/python/api/azure-core/azure.core.pipeline.policies.retrypolicy

@@ -11,7 +11,7 @@ use crate::transport::TransportErrorKind;
 use crate::wire::Operation;
 
 /// Receives every attempt and every call of a client; see
-/// [`observer`](crate::client::TableServiceClientBuilder::observer).
+/// [`observer`](crate::TableServiceClientBuilder::observer).
 ///
 /// The methods run where the call runs: they should only count, and must not block. Their arguments contain no
 /// key values, filters, entities or secrets, except for the error of a failed call, whose text may name the

@@ -88,7 +88,7 @@ impl HttpTransport {
     }
 
     /// A transport with the settings of `builder`: proxies, certificates, connection pool; see
-    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client).
+    /// [`http_client`](crate::TableServiceClientBuilder::http_client).
     ///
     /// The proxies of `builder` are used for all requests, those of the environment for none: they could read the
     /// credentials of plain HTTP to this machine. To use a proxy, set it by [`ClientBuilder::proxy`].

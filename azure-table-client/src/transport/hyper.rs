@@ -93,7 +93,7 @@ impl HyperTransport {
     ///
     /// The wait is part of the attempt. An attempt whose `try_timeout` ends while it waits counts as sent, so the outcome
     /// of a write can be unknown although nothing was sent. To prevent this, set
-    /// [`max_in_flight`](crate::client::TableServiceClientBuilder::max_in_flight) of the client to at most this number.
+    /// [`max_in_flight`](crate::TableServiceClientBuilder::max_in_flight) of the client to at most this number.
     pub fn max_connections_per_host(mut self, connections: usize) -> Self {
         self.pool = Arc::new(Pool::new(connections));
         self

@@ -54,6 +54,10 @@ fn of_table(error: &Error) -> (StatusCode, String) {
     let (status, text) = match error.kind() {
         ErrorKind::InvalidInput => return (StatusCode::BAD_REQUEST, error.to_string()),
         ErrorKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "the table takes too long"),
+        // Before 404, 409 and 412: the status is that of the last attempt, and an earlier one may have been applied.
+        _ if error.outcome() == Outcome::Unknown => {
+            (StatusCode::GATEWAY_TIMEOUT, "the note may have been written: read it")
+        }
         _ if error.code() == Some(&ErrorCode::TableNotFound) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "the table does not exist")
         }

@@ -32,7 +32,7 @@ impl Reply {
 impl Web {
     async fn new() -> Self {
         let mock = MockTableService::new();
-        let notes = mock.client().table();
+        let notes = super::notes(mock.client_builder()).unwrap();
         notes.create().await.unwrap();
         Self { mock, app: super::app(notes) }
     }
@@ -136,6 +136,23 @@ async fn a_key_that_the_table_does_not_take_is_the_visitors_mistake() {
     let bad = web.send("PUT", "/notes/diary/a%2Fb", NEW, "Hello").await;
     assert_eq!(bad.status, 400);
     assert!(bad.body["error"].as_str().unwrap().contains("'/'"), "{}", bad.body);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_whose_response_was_lost_is_not_a_conflict() {
+    let web = Web::new().await;
+    let created = web.send("PUT", MONDAY, NEW, "Rain").await;
+    let lose = || Fault::lose_reply().on(Operation::Replace).times(1);
+    web.mock.faults().add(lose());
+    let updated = web.send("PUT", MONDAY, &[(IF_MATCH, created.etag())], "Sun").await;
+    assert_eq!((updated.status, web.mock.requests().count(Operation::Replace)), (204, 2));
+    assert_eq!(web.get(MONDAY).await.etag(), updated.etag());
+
+    // The refusal of a stale update is lost. It could as well be an applied update that another one replaced.
+    web.mock.faults().add(lose());
+    let stale = web.send("PUT", MONDAY, &[(IF_MATCH, created.etag())], "Snow").await;
+    assert_eq!((stale.status, &stale.body["is_done"]), (504, &json!("unknown")));
+    assert_eq!(web.get(MONDAY).await.body["text"], "Sun");
 }
 
 // Under paused time, the waits between the attempts take no time.

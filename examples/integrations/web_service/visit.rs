@@ -1,5 +1,6 @@
 //! A visitor of the service: writes notes, reads them page by page, and deletes them.
 
+use azure_table_examples::Style;
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
@@ -60,10 +61,12 @@ impl Visitor<'_> {
         condition: Condition<'_>,
         text: Option<&str>,
     ) -> Result<(String, Value), AnyError> {
-        match &condition {
-            Some((name, value)) => println!("{status}: {method} {path} with {name}: {value}"),
-            None => println!("{status}: {method} {path}"),
-        }
+        let shown = Style::of_status(status);
+        let with = condition.as_ref().map(|(name, value)| format!("  {name}: {value}"));
+        println!(
+            "{shown} {method:4} {path}{}",
+            with.map(|with| Style::Dim.of(with)).unwrap_or_default()
+        );
         self.send(status, method, path, condition, text).await
     }
 

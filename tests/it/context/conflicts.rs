@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use azure_table_client::client::Stored;
 use azure_table_client::context::{
     ConflictResolver, EntityState, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, RetryPolicy, TableClient, TableServiceClient,
+    DynamicEntity, ErrorKind, IfMatch, RetryPolicy, Stored, TableClient, TableServiceClient,
 };
 
 use super::{Blog, KEY, Start, blog, context, in_state, service, state, stored};

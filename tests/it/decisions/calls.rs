@@ -149,7 +149,7 @@ async fn reads_before_writes_go_to_the_primary() {
     let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
     assert!(
         table.insert(&row()).await.unwrap().confirmation
-            != azure_table_client::client::Confirmation::Response
+            != azure_table_client::Confirmation::Response
     );
     let change = |row: &mut DynamicEntity| {
         row.set("A", 1);

@@ -1,13 +1,12 @@
 //! Cosmos DB returns rows in no order, and its table names are case-sensitive.
 
-use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
     Dialect, DynamicEntity, ErrorKind, Operation, RetryPolicy, TableClient, TableEntity,
-    TableServiceClient,
+    TableServiceClient, TableServiceClientBuilder,
 };
 use std::sync::Arc;
 
@@ -72,10 +71,7 @@ async fn a_large_lost_transaction_is_read_back() {
     for n in 0..100 {
         transaction = transaction.insert(&DynamicEntity::new("p", format!("{n:036}")));
     }
-    assert!(
-        transaction.await.unwrap().confirmation
-            != azure_table_client::client::Confirmation::Response
-    );
+    assert!(transaction.await.unwrap().confirmation != azure_table_client::Confirmation::Response);
 }
 
 #[tokio::test(start_paused = true)]

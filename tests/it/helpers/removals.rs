@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use azure_table_client::client::Stored;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
-    DynamicEntity, ETag, Error, ErrorKind, Metadata, Operation, TableClient, TableEntity,
+    DynamicEntity, ETag, Error, ErrorKind, Metadata, Operation, Stored, TableClient, TableEntity,
     TableServiceClient,
 };
 

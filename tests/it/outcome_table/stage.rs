@@ -98,7 +98,7 @@ impl Stage {
                 result.map(|result| result.map(|written| written.confirmation))
             }};
         }
-        self.mock.faults().add(self.way.fault.clone());
+        self.set_fault().await;
         let report = match self.kind {
             Kind::Insert => sent!(self.table.insert(&row("a", "new"))),
             Kind::Update => sent!(self.table.merge(&row("a", "new"), tag)),
@@ -125,7 +125,7 @@ impl Stage {
         if self.way.end == Some(End::Deadline) {
             batch = batch.deadline(DEADLINE);
         }
-        self.mock.faults().add(self.way.fault.clone());
+        self.set_fault().await;
         let result = self.unless_dropped(batch.into_future()).await;
         let report = result.map(|result| result.map(|committed| committed.confirmation));
         self.then_was_applied(report).await
@@ -174,7 +174,7 @@ impl Stage {
         if self.way.end == Some(End::Deadline) {
             first = first.deadline(DEADLINE);
         }
-        self.mock.faults().add(self.way.fault.clone());
+        self.set_fault().await;
         let _ = self.unless_dropped(context.save_changes_with(first)).await;
         if self.way.is_followed {
             assert_eq!(of_save(context.last_report()), "unknown");
@@ -183,6 +183,17 @@ impl Stage {
         }
         assert_eq!(context.last_report().results.len(), self.keys().len());
         of_save(context.last_report())
+    }
+
+    /// Sets the fault of the next write, which is refused if another program changes the rows before.
+    async fn set_fault(&self) {
+        let other = self.mock.direct_client().table_named::<DynamicEntity>("Blogs");
+        if let Some(text) = self.way.other {
+            for row_key in self.keys() {
+                other.insert_or_replace(&row(row_key, text)).await.unwrap();
+            }
+        }
+        self.mock.faults().add(self.way.fault.clone());
     }
 
     fn operations(&self) -> Vec<BulkOperation<DynamicEntity>> {
@@ -201,7 +212,7 @@ impl Stage {
             bulk = bulk.give_up_after(DEADLINE);
         }
         let monitor = bulk.monitor();
-        self.mock.faults().add(self.way.fault.clone());
+        self.set_fault().await;
         let _ = self.unless_dropped(bulk.run(self.operations())).await;
         let report = if self.way.is_followed {
             assert_eq!(monitor.checkpoint().resolved(), 0);

@@ -121,7 +121,7 @@ async fn an_unreadable_response_is_read_back() {
     let batch = table.transaction().insert(&item("a", "new")).insert(&item("b", "new"));
     let committed = batch.await.unwrap();
     assert!(
-        committed.confirmation != azure_table_client::client::Confirmation::Response
+        committed.confirmation != azure_table_client::Confirmation::Response
             && committed.operations.iter().all(|o| o.etag.is_some())
     );
 }
@@ -160,4 +160,31 @@ async fn rows_without_versions_prove_nothing() {
     let batch = table.transaction().delete(("p", "a"), &tag).delete(("p", "b"), &tag);
     batch.await.unwrap_err();
     assert_eq!(mock.row_count("Blogs"), Some(2));
+}
+
+/// The error of an update that a write id would have confirmed says so.
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_matching_state_names_the_write_id_column() {
+    let mock = MockTableService::new();
+    mock.seed("Blogs", &[item("a", "old")]).unwrap();
+    let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    let tag = blogs.get(("p", "a")).await.unwrap().etag.clone();
+    mock.faults().add(Fault::lose_reply().on_writes().times(1));
+    let error = blogs.merge(&item("a", "new"), &tag).await.unwrap_err();
+    assert!(error.state_matches() && error.is_precondition_failed(), "{error}");
+    assert!(error.hint().unwrap().contains("write_id_column"), "{error}");
+    assert!(error.to_string().contains(error.hint().unwrap()), "{error}");
+
+    // A delete leaves no id.
+    let tag = blogs.get(("p", "a")).await.unwrap().etag.clone();
+    mock.faults().add(Fault::lose_reply().on_writes().times(1));
+    let error = blogs.delete(("p", "a"), &tag).exact().await.unwrap_err();
+    assert_eq!((error.state_matches(), error.hint()), (true, None), "{error}");
+
+    let ids = mock.client_builder().write_id_column("WriteId").build().unwrap();
+    let blogs = ids.table_named::<DynamicEntity>("Blogs");
+    let inserted = blogs.insert(&item("a", "old")).await.unwrap();
+    mock.faults().add(Fault::lose_reply().on_writes().times(1));
+    let merged = blogs.merge(&item("a", "new"), &inserted.etag).await.unwrap();
+    assert_eq!(merged.confirmation, azure_table_client::Confirmation::WriteId);
 }

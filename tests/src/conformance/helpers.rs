@@ -1,8 +1,7 @@
 //! Calls that read and write until no concurrent update intervenes.
 
-use azure_table_client::client::Stored;
 use azure_table_client::{
-    DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
+    DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, Stored, TableClient, TableEntity,
 };
 use futures_util::future::join_all;
 

@@ -6,6 +6,7 @@ use tracing::warn;
 
 use super::{Query, bad_filter};
 use crate::client::branches::{Branches, ListedKeys};
+use crate::client::page::counted;
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
@@ -34,8 +35,10 @@ impl fmt::Display for QueryPlan {
             None => kind.fmt(f)?,
             Some(ListedKeys { points, partitions, .. }) => {
                 branches = points + partitions;
-                let kinds = [counted(partitions, kind), counted(points, "point read")];
-                f.write_str(&kinds.into_iter().flatten().collect::<Vec<_>>().join(" and "))?;
+                let partitions = (partitions > 0).then(|| counted(partitions as u64, kind));
+                let points = (points > 0).then(|| counted(points as u64, "point read"));
+                let kinds: Vec<_> = partitions.into_iter().chain(points).collect();
+                f.write_str(&kinds.join(" and "))?;
             }
         }
         write!(f, ": {reason}")?;
@@ -44,11 +47,6 @@ impl fmt::Display for QueryPlan {
         }
         Ok(())
     }
-}
-
-fn counted(count: usize, noun: impl fmt::Display) -> Option<String> {
-    let plural = if count == 1 { "" } else { "s" };
-    (count > 0).then(|| format!("{count} {noun}{plural}"))
 }
 
 impl<E, T> Query<E, T> {

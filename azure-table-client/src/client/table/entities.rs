@@ -29,13 +29,13 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
     /// that insert identical values can both succeed; if only one may win, call `exact()`, use a
-    /// [write id column](crate::client::TableServiceClientBuilder::write_id_column), or store the owner's id in the
+    /// [write id column](crate::TableServiceClientBuilder::write_id_column), or store the owner's id in the
     /// row.
     ///
     /// # Errors
     /// 409 `EntityAlreadyExists` if the table has an entity with these keys; 404 `TableNotFound`. A retried insert
     /// whose first response was lost finds its own row, and succeeds if the client can
-    /// [resolve the outcome](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    /// [resolve the outcome](crate::TableServiceClientBuilder::resolve_outcomes).
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
@@ -182,7 +182,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 `TableNotFound`. Before anything is sent: a
-    /// [version](crate::client::TableServiceClientBuilder::service_version) without upserts.
+    /// [version](crate::TableServiceClientBuilder::service_version) without upserts.
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity), `MERGE`.
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
@@ -252,7 +252,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// An error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) if the client has no
-    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or if no entity of this type
+    /// [`write_id_column`](crate::TableServiceClientBuilder::write_id_column), or if no entity of this type
     /// can have the keys; the errors of a query.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the

@@ -12,7 +12,7 @@ use super::super::resolve::Findings;
 use super::super::tracker::{Change, Identity, Tracked};
 use crate::client_core::ClientCore;
 use crate::entity::EntityKey;
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode, MatchingState, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome::{self, Wrote};
@@ -77,7 +77,7 @@ impl TableContext {
         let is_resolved = group.changes.iter().all(|it| findings.applied.contains_key(&it.id));
         applied_earlier.extend(findings.applied);
         let follow_up =
-            self.fail_or_replan(&group, &error, findings.state_matches, applied_earlier, options);
+            self.fail_or_replan(&group, &error, findings.matching_state, applied_earlier, options);
         if is_resolved {
             trace.resolved();
             trace.finish(Ok(()));
@@ -158,7 +158,7 @@ impl TableContext {
         &mut self,
         group: &RequestGroup,
         error: &Error,
-        state_matches: bool,
+        matching_state: Option<MatchingState>,
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
@@ -188,7 +188,8 @@ impl TableContext {
             is_done = false;
             let is_failed = is_unknown || failed.is_none_or(|failed| failed == candidate.result);
             let claim = if is_unknown { outcome::unknown } else { outcome::not_applied };
-            let error = claim(error.clone()).with_state_matches(is_unknown && state_matches);
+            let state = matching_state.filter(|_| is_unknown);
+            let error = claim(error.clone()).with_matching_state(state);
             // The service rolled back the other changes of the transaction.
             self.tracker.set_error(id, is_failed.then(|| error.clone()));
             self.set_outcome(

@@ -173,8 +173,7 @@ async fn no_secret_no_key_and_no_value_is_told() {
         table.delete(KEY, IfMatch::Any).await.unwrap();
         mock.faults().add(Fault::lose_reply().times(1));
         assert!(
-            table.insert(&entity()).await.unwrap().confirmation
-                != crate::client::Confirmation::Response
+            table.insert(&entity()).await.unwrap().confirmation != crate::Confirmation::Response
         );
         let told = format!("{} {}", Recorder::take().text(), notes.take().join(" "));
         assert!(told.contains("Cities") && told.contains("REDACTED"));
