@@ -10,7 +10,7 @@ mod resource;
 use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::IntErrorKind;
+use std::num::{IntErrorKind, ParseIntError};
 
 use http::uri::Authority;
 use http::{HeaderName, Method, header};
@@ -306,7 +306,7 @@ impl<'a> RawRequest<'a> {
         if self.version()?.is_some_and(|version| version.as_str() < "2016-05-31") {
             return Ok(());
         }
-        match text.trim().parse::<i32>().map_err(|error| *error.kind()) {
+        match text.trim().parse::<i32>().as_ref().map_err(ParseIntError::kind) {
             Ok(1..) => Ok(()),
             Err(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
                 Err(Failure::out_of_range_query_value())
