@@ -90,6 +90,9 @@ pub enum Outcome {
     Unknown,
 }
 
+const WRITE_ID_HINT: &str = "An attempt whose response was lost may have been applied. Set \
+    TableServiceClientBuilder::write_id_column, so that the row shows whether it was";
+
 /// The rows are in the state that a write of unknown outcome leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MatchingState {
@@ -125,7 +128,8 @@ impl Error {
     /// the system reports: why a credential was refused, why a connection could not be made, or which setting
     /// resolves an unknown outcome. The text of the error contains it.
     pub fn hint(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+        let lacks_write_id = self.0.matching_state.is_some_and(|state| state.lacks_write_id);
+        self.0.hint.as_deref().or(lacks_write_id.then_some(WRITE_ID_HINT))
     }
 
     /// Returns the HTTP status of the last response, if one came.

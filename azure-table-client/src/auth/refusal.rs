@@ -265,7 +265,7 @@ mod tests {
             ("ss=b", "AuthorizationServiceMismatch", get, "services \"b\""),
             ("tn=Other", "AuthorizationFailure", get, "for the table \"Other\" only."),
             ("tn=blogs", "AuthorizationFailure", Operation::ListTables, "one for the account"),
-            ("tn=blogs&spk=b", "AuthorizationFailure", get, "outside of it."),
+            ("tn=blogs&spk=b", "AuthorizationFailure", get, "check that these keys are in it."),
             ("srt=sco", "AuthorizationFailure", Operation::SetTableAcl, "needs the account's key."),
         ] {
             let hint = hint_of(token, code, operation).unwrap();

@@ -17,9 +17,6 @@ use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
 use crate::wire::{NoServiceVersion, Operation};
 
-const WRITE_ID_HINT: &str = "An attempt whose response was lost may have been applied. Set \
-    TableServiceClientBuilder::write_id_column, so that the row shows whether it was";
-
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
@@ -115,9 +112,6 @@ impl Error {
 
     pub(crate) fn with_matching_state(mut self, state: Option<MatchingState>) -> Self {
         self.0.matching_state = state;
-        if state.is_some_and(|state| state.lacks_write_id) {
-            self.0.hint = Some(WRITE_ID_HINT.into());
-        }
         self
     }
 

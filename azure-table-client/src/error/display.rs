@@ -83,7 +83,7 @@ impl fmt::Display for Error {
             write!(out, "{operation} on {resource}: ")?;
         }
         inner.write_message(&mut out)?;
-        if let Some(hint) = &inner.hint {
+        if let Some(hint) = self.hint() {
             let end = if inner.message.ends_with('.') { "" } else { "." };
             write!(out, "{end} {hint}")?;
         }

@@ -115,7 +115,7 @@ mod tests {
         let cosmos = AcceptedCredentials { keys: true, tokens: true, delegated: false };
         let current = CurrentCredential::new(sas("sp=r&sig=c2Vj"), "", cosmos).unwrap();
         let error = current.replace(sas("sp=r&skoid=me&sig=c2Vj")).unwrap_err();
-        assert!(error.to_string().contains("Cosmos DB does not accept"), "{error}");
+        assert!(error.to_string().contains("Cosmos DB refuses"), "{error}");
         assert!(!format!("{error} {error:?}").contains("c2Vj"), "{error}");
         let storage = AcceptedCredentials { delegated: true, ..cosmos };
         assert!(CurrentCredential::new(sas("sp=r&skoid=me&sig=c2Vj"), "", storage).is_ok());

@@ -69,7 +69,7 @@ fn has_name(file: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(file) > 0
 }
 
-/// Windows does not remove a file in use.
+/// The standard library does not report the links of a file on Windows.
 #[cfg(not(unix))]
 fn has_name(_: &fs::Metadata) -> bool {
     true

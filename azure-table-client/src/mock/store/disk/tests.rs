@@ -76,7 +76,7 @@ async fn a_disk_failure_is_reported_in_the_accepted_format() {
     assert!(body.contains("\"InternalError\"") && body.contains(id), "{body}");
 }
 
-/// Other systems do not remove a file in use.
+/// Other systems do not show that a file was removed or replaced.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_that_is_removed_replaced_or_cut_in_use_accepts_no_change() {
@@ -155,6 +155,8 @@ fn a_file_is_compacted_while_writers_go_on() {
                 }
             });
         }
+        // On Windows, the lock of the file prevents reading too.
+        #[cfg(unix)]
         scope.spawn(|| {
             let copy = file.0.with_file_name("copy.tables");
             for _ in 0..10 {
