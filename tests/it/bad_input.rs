@@ -89,7 +89,7 @@ async fn expired_and_insufficient_signatures() {
             ),
             format!(
                 "Insert on Blogs: {not_authorized}. The shared access signature covers a range of \
-                 keys, and these keys are outside of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
+                 keys only: check that these keys are in it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
             ),
         ),
     ] {
