@@ -34,12 +34,12 @@ const NOISY: u32 = 80;
 
 /// A handler: the sum of a month.
 async fn revenue(tenant: &Tenant, month: u32) -> Result<i64, AnyError> {
-    Ok(tenant.month(month).await?.iter().map(|invoice| invoice.cents).sum())
+    Ok(tenant.month(month).await.await?.iter().map(|invoice| invoice.cents).sum())
 }
 
 /// A handler: a search with a filter that the visitor writes.
 async fn search(tenant: &Tenant, filter: &str) -> Result<Vec<Invoice>, AnyError> {
-    Ok(tenant.query().filter_text(filter).await?.into_vec())
+    Ok(tenant.query().await.filter_text(filter).await?.into_vec())
 }
 
 #[tokio::main]
@@ -73,7 +73,7 @@ async fn run(
         let [october, november] =
             [revenue(tenant, MONTHS[0]).await?, revenue(tenant, MONTHS[1]).await?];
         assert_eq!(october, 1990 * i64::from(count * (count + 1) / 2));
-        let invoices = tenant.query().count().await?;
+        let invoices = tenant.query().await.count().await?;
         assert_eq!(invoices, 2 * u64::from(count));
         let euros = |cents: i64| format!("{}.{:02} €", cents / 100, cents % 100);
         columns.row([
@@ -104,8 +104,8 @@ async fn run(
     let report = store.delete_rows(labs).await?;
     assert_eq!(report.progress.applied, 6);
     steps.done("and delete them", report.to_string());
-    assert_eq!(labs.query().count().await?, 0);
-    let kept = acme.query().count().await?;
+    assert_eq!(labs.query().await.count().await?, 0);
+    let kept = acme.query().await.count().await?;
     assert_eq!(kept, 10 + u64::from(NOISY));
     steps.done("acme, with the same first letters, keeps its rows", format!("{kept} invoices"));
     Ok(())

@@ -19,19 +19,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::bulk::{BulkError, BulkOperation, RowOutcome};
+use azure_table_client::bulk::{BulkOperation, RowOutcome};
 use azure_table_client::client::Query;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::PropertyGroup;
-use azure_table_client::{ETag, EntityKey, Stored, TableClient, TableEntity};
+use azure_table_client::{ETag, Outcome, Stored, TableClient, TableEntity};
 use azure_table_examples::{Columns, plural};
 use chrono::{DateTime, TimeDelta, Utc};
 
 type TableResult<T> = Result<T, azure_table_client::Error>;
 
 const RETENTION: TimeDelta = TimeDelta::days(30);
-/// The number of rows that a round of the purge finds and deletes.
-const BATCH: u64 = 1000;
+
+/// The version of a row that a purge has found: folder, name and ETag.
+type Expired = (String, String, ETag);
 
 /// The part of an entity that can be deleted and restored.
 #[derive(Debug, Clone, PartialEq, PropertyGroup)]
@@ -104,7 +105,8 @@ impl Documents {
     /// Inserts a document. A deleted one of that name still has the keys, and is replaced.
     async fn create(&self, document: &Document) -> TableResult<()> {
         let Err(conflict) = self.table.insert(document).await else { return Ok(()) };
-        if !conflict.is_conflict() {
+        // After a lost response, an earlier attempt may have been applied, and its row deleted since.
+        if conflict.outcome() == Outcome::Unknown || !conflict.is_conflict() {
             return Err(conflict);
         }
         let stored = self.table.get_if_exists(document.entity_key()?).await?;
@@ -128,23 +130,22 @@ impl Documents {
             .map(drop)
     }
 
-    /// Returns the keys and the versions of a batch of rows that were deleted more than 30 days ago. This reads the whole
-    /// table, once a night, and transfers the rows that it finds.
-    async fn expired(&self) -> TableResult<Vec<(EntityKey, ETag)>> {
+    /// Queries the versions of the rows that were deleted more than 30 days ago. This reads the whole table, once a
+    /// night, and transfers the rows that it finds.
+    fn expired(&self) -> Query<Document, Expired> {
         let before = self.now() - RETENTION;
         let query = self.table.query().filter(|d| d.life.deleted_at.lt(before)).allow_scan();
-        let found = query.select(|d| (d.folder, d.name, d.etag)).take(BATCH).await?;
-        found
-            .into_vec()
-            .into_iter()
-            .map(|(folder, name, etag)| Ok((Document::key(folder, name)?, etag)))
-            .collect()
+        query.select(|d| (d.folder, d.name, d.etag))
     }
 
     /// Deletes these versions, up to 100 in a request.
-    async fn purge(&self, found: Vec<(EntityKey, ETag)>) -> Result<Purged, BulkError> {
-        let deletes =
-            found.into_iter().map(|(key, etag)| BulkOperation::DeleteIfExists(key, etag.into()));
+    async fn purge(&self, found: Vec<Expired>) -> Result<Purged, Box<dyn Error>> {
+        let deletes: Vec<_> = found
+            .into_iter()
+            .map(|(folder, name, etag)| {
+                Ok(BulkOperation::DeleteIfExists(Document::key(folder, name)?, etag.into()))
+            })
+            .collect::<TableResult<_>>()?;
         let report = match self.table.bulk().run(deletes).await {
             Ok(report) => report,
             Err(error) => {
@@ -152,7 +153,7 @@ impl Documents {
                 let report = error.report();
                 let is_expected = report.failures().all(|row| is_newer(&row.outcome));
                 if report.stopped.is_some() || !is_expected {
-                    return Err(error);
+                    return Err(error.into());
                 }
                 error.into_report()
             }
@@ -160,17 +161,15 @@ impl Documents {
         Ok(Purged { deleted: report.progress.applied, kept: report.progress.failed })
     }
 
-    /// The job that runs every night.
+    /// The job that runs every night: one scan, whose pages are purged one after the other.
     async fn purge_all(&self) -> Result<Purged, Box<dyn Error>> {
         let mut total = Purged::default();
-        loop {
-            let found = self.expired().await?;
-            if found.is_empty() {
-                return Ok(total);
-            }
-            let Purged { deleted, kept } = self.purge(found).await?;
+        let mut pages = self.expired().pages();
+        while let Some(page) = pages.next().await.transpose()? {
+            let Purged { deleted, kept } = self.purge(page.entities).await?;
             total = Purged { deleted: total.deleted + deleted, kept: total.kept + kept };
         }
+        Ok(total)
     }
 }
 
@@ -243,9 +242,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("purge, 25 days later", format!("{}: house", plural(1, "row")));
 
     calendar.advance(10);
-    let found = documents.expired().await?;
+    let found = documents.expired().await?.into_vec();
     assert_eq!(found.len(), 1);
-    steps.done("10 days later, the purge finds the next row", found[0].0.to_string());
+    steps.done("10 days later, the purge finds the next row", &found[0].1);
     documents.restore(FOLDER, "pond").await?;
     steps.done("meanwhile, its owner restores it", "");
     let purged = documents.purge(found).await?;

@@ -5,8 +5,8 @@
 //!
 //! `cargo run -p azure-table-integrations --example bulk_import` writes a file of 20,000 lines and imports it into the
 //! mock, which throttles each partition; it stops halfway and continues. With `AZURE_STORAGE_CONNECTION_STRING` set it
-//! runs on that account or emulator. `--example bulk_import -- FILE.csv` imports a file of yours with the columns
-//! `device`, `id` and `celsius`. `cargo test` runs its tests.
+//! runs on that account or emulator, and `--example bulk_import -- FILE.csv` imports a file of yours with the columns
+//! `device`, `id` and `celsius` into it. `cargo test` runs its tests.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
@@ -22,9 +22,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use azure_table_client::mock::Fault;
-use azure_table_client::{Operation, TableClient};
+use azure_table_client::{Operation, TableServiceClient};
 use azure_table_examples::{Style, plural};
-use import::{Ended, Import, Reading};
+use import::{Ended, Import};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 type AnyError = Box<dyn Error + Send + Sync>;
@@ -47,9 +47,9 @@ fn bar(rows: u64) -> Result<ProgressBar, AnyError> {
 }
 
 /// Imports a file until it is complete or Ctrl-C is pressed.
-async fn import_file(path: &Path, table: TableClient<Reading>) -> Result<(), AnyError> {
-    table.create_if_not_exists().await?;
-    let import = Import { table, csv: path.to_owned() };
+async fn import_file(path: &Path, service: &TableServiceClient) -> Result<(), AnyError> {
+    let import = Import::new(service, path);
+    import.table.create_if_not_exists().await?;
     let bar = bar(import::count(path)?)?;
     let ctrl_c = async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -88,21 +88,25 @@ fn write_csv(path: &Path, lines: u32) -> Result<(), AnyError> {
 async fn main() -> Result<(), AnyError> {
     let (service, mock, mut steps) =
         azure_table_examples::connect_with_mock().map_err(|error| error.to_string())?;
+    if let Some(path) = std::env::args_os().nth(1) {
+        return match mock {
+            Some(_) => Err("set AZURE_STORAGE_CONNECTION_STRING: the mock ends with the program, and its rows with it".into()),
+            None => import_file(path.as_ref(), &service).await,
+        };
+    }
     if let Some(mock) = &mock {
         // 150 rows a second for each of the 50 partitions.
         mock.faults().add(Fault::throttle(150).on(Operation::Transaction));
     }
-    let readings = service.table::<Reading>();
-    if let Some(path) = std::env::args_os().nth(1) {
-        return import_file(path.as_ref(), readings).await;
-    }
+    let directory = std::env::temp_dir().join(azure_table_examples::unique("bulk-import-"));
+    let csv = directory.join("readings.csv");
+    let import = Import::new(&service, &csv);
+    let readings = &import.table;
     let is_new = readings.create_if_not_exists().await?;
     readings.truncate().await?;
-    let directory = std::env::temp_dir().join(azure_table_examples::unique("bulk-import-"));
     fs::create_dir_all(&directory)?;
-    let import = Import { table: readings.clone(), csv: directory.join("readings.csv") };
-    write_csv(&import.csv, LINES)?;
-    let rows = import::count(&import.csv)?;
+    write_csv(&csv, LINES)?;
+    let rows = import::count(&csv)?;
     steps.done(&format!("write a CSV of {rows} lines, and an empty table"), "");
 
     let first_bar = bar(rows)?;

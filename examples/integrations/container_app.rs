@@ -36,7 +36,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use azure_table_client::{Error, ErrorKind, TableClient, TableEntity};
+use azure_table_client::{Error, ErrorCode, ErrorKind, TableClient, TableEntity};
 use config::Config;
 use readiness::Readiness;
 use serde::Serialize;
@@ -118,6 +118,8 @@ impl IntoResponse for Failure {
         let Self(error) = self;
         let status = match error.kind() {
             ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            // The app has no table, which is not the visitor's mistake.
+            _ if error.code() == Some(&ErrorCode::TableNotFound) => StatusCode::SERVICE_UNAVAILABLE,
             _ if error.is_not_found() => StatusCode::NOT_FOUND,
             ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
             _ if error.is_throttled() => StatusCode::SERVICE_UNAVAILABLE,

@@ -7,18 +7,18 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{self, Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use azure_table_client::auth::{SasToken, TablePermissions, TableSas};
 use azure_table_client::bulk::{BulkError, BulkReport};
 use azure_table_client::client::Query;
 use azure_table_client::filter::Filter;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::transport::Transport;
 use azure_table_client::{
     DynamicEntity, Stored, TableClient, TableEntity, TableServiceClient, TableValue,
 };
-use futures_util::TryStreamExt as _;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 type AnyError = Box<dyn Error + Send + Sync>;
@@ -50,7 +50,7 @@ pub(super) struct Store {
     service: TableServiceClient,
     transport: Arc<dyn Transport>,
     table: String,
-    limits: Mutex<HashMap<String, Arc<RateLimit>>>,
+    limits: sync::Mutex<HashMap<String, Arc<RateLimit>>>,
 }
 
 impl Store {
@@ -60,7 +60,7 @@ impl Store {
         transport: Arc<dyn Transport>,
         table: String,
     ) -> Self {
-        Self { service, transport, table, limits: Mutex::default() }
+        Self { service, transport, table, limits: sync::Mutex::default() }
     }
 
     pub(super) async fn create_table(&self) -> TableResult<()> {
@@ -83,12 +83,11 @@ impl Store {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(limits.entry(name.to_owned()).or_default())
         };
-        let transport = Limited { inner: Arc::clone(&self.transport), limit };
         let service = TableServiceClient::builder(self.service.endpoint(), token)
-            .transport(Arc::new(transport))
+            .transport(Arc::clone(&self.transport))
             .max_in_flight(IN_FLIGHT)
             .build()?;
-        Ok(Tenant { id, invoices: service.table_named(&self.table) })
+        Ok(Tenant { id, invoices: service.table_named(&self.table), limit })
     }
 
     /// Returns a signature that reads the tenant's rows, for a report or a browser.
@@ -125,6 +124,7 @@ impl Store {
 pub(super) struct Tenant {
     id: TenantId,
     invoices: TableClient<Invoice>,
+    limit: Arc<RateLimit>,
 }
 
 impl Tenant {
@@ -134,6 +134,7 @@ impl Tenant {
 
     pub(super) async fn add(&self, month: u32, number: u32, cents: i64) -> TableResult<()> {
         let invoice = Invoice { tenant: self.id.clone(), month, number, cents };
+        self.limit.turn().await;
         self.invoices.insert(&invoice).await.map(drop)
     }
 
@@ -142,16 +143,19 @@ impl Tenant {
         month: u32,
         number: u32,
     ) -> TableResult<Option<Stored<Invoice>>> {
+        self.limit.turn().await;
         self.invoices.get_if_exists(Invoice::key(&self.id, month, number)).await
     }
 
-    /// Queries all invoices. A filter that a handler adds cannot widen the query, because all filters must match.
-    pub(super) fn query(&self) -> Query<Invoice> {
+    /// Queries all invoices, in one turn. A filter that a handler adds cannot widen the query, because all filters must match.
+    pub(super) async fn query(&self) -> Query<Invoice> {
+        self.limit.turn().await;
         self.invoices.query().filter(|i| i.partition_key.starts_with((&self.id,)))
     }
 
-    /// Queries one partition.
-    pub(super) fn month(&self, month: u32) -> Query<Invoice> {
+    /// Queries one partition, in one turn.
+    pub(super) async fn month(&self, month: u32) -> Query<Invoice> {
+        self.limit.turn().await;
         self.invoices.query().filter(|i| i.partition_key.eq((&self.id, month)))
     }
 
@@ -159,43 +163,32 @@ impl Tenant {
     pub(super) async fn export(&self, out: &mut impl Write) -> Result<usize, AnyError> {
         let keys = Invoice::partition_prefix((&self.id,))?;
         let rows = self.invoices.with_entity::<DynamicEntity>();
-        let mut rows = rows.query().matching(&Filter::partitions_in(&keys)).stream();
+        let mut pages = rows.query().matching(&Filter::partitions_in(&keys)).pages();
         let mut count = 0;
-        while let Some(row) = rows.try_next().await? {
-            writeln!(out, "{}", row.to_json()?)?;
-            count += 1;
+        loop {
+            self.limit.turn().await;
+            let Some(page) = pages.next().await.transpose()? else { return Ok(count) };
+            for row in page.entities {
+                writeln!(out, "{}", row.to_json()?)?;
+                count += 1;
+            }
         }
-        Ok(count)
     }
 }
 
-/// Delays the requests of one tenant, so that they do not slow down those of others.
-#[derive(Debug)]
-struct Limited {
-    inner: Arc<dyn Transport>,
-    limit: Arc<RateLimit>,
-}
-
-impl Transport for Limited {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            tokio::time::sleep_until(self.limit.turn()).await;
-            self.inner.send(request).await
-        })
-    }
-}
-
-/// The time of the next request.
+/// The rate limit of one tenant, so that its requests do not slow down those of others. The turn is awaited before the
+/// call: the time-outs of a call are for the service.
 #[derive(Debug, Default)]
 struct RateLimit(Mutex<Option<Instant>>);
 
 impl RateLimit {
-    fn turn(&self) -> Instant {
-        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Callers wait in their order. Those that give up leave their turn to the next.
+    async fn turn(&self) {
+        let mut next = self.0.lock().await;
         // Turns that were not used are kept for a burst.
         let first = Instant::now() - GAP * (BURST - 1);
         let turn = next.map_or(first, |next| next.max(first));
+        tokio::time::sleep_until(turn).await;
         *next = Some(turn + GAP);
-        turn
     }
 }

@@ -2,6 +2,7 @@
 
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{IfMatch, Operation};
+use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::*;
@@ -27,7 +28,7 @@ async fn stage() -> (MockTableService, Store, Vec<Tenant>) {
 async fn a_tenant_reads_its_own_rows_only() {
     let (_, _, tenants) = stage().await;
     for (tenant, count) in tenants.iter().zip(1..) {
-        assert_eq!(tenant.query().await.unwrap().len(), count, "{}", tenant.name());
+        assert_eq!(tenant.query().await.await.unwrap().len(), count, "{}", tenant.name());
         for filter in ["PartitionKey ge ''", "Cents gt 0L or PartitionKey eq 'acme!0000202611'"] {
             assert_eq!(search(tenant, filter).await.unwrap().len(), count, "{}", tenant.name());
         }
@@ -39,10 +40,10 @@ async fn a_tenant_reads_its_own_rows_only() {
 #[tokio::test(start_paused = true)]
 async fn a_link_to_the_next_page_of_another_tenant_is_refused() {
     let (_, _, tenants) = stage().await;
-    let page = tenants[4].query().page_size(2).pages().next().await.unwrap().unwrap();
+    let page = tenants[4].query().await.page_size(2).pages().next().await.unwrap().unwrap();
     let next = page.continuation.unwrap();
-    assert_eq!(tenants[4].query().start_at(next.clone()).await.unwrap().len(), 3);
-    assert!(tenants[1].query().start_at(next).await.is_err());
+    assert_eq!(tenants[4].query().await.start_at(next.clone()).await.unwrap().len(), 3);
+    assert!(tenants[1].query().await.start_at(next).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,6 +86,21 @@ async fn a_busy_tenant_waits_and_the_others_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn callers_that_give_up_send_nothing_and_leave_their_turns() {
+    let (mock, _, tenants) = stage().await;
+    tokio::time::sleep(GAP * BURST).await;
+    try_join_all((10..10 + BURST).map(|number| tenants[0].add(1, number, 1))).await.unwrap();
+    let sent = mock.requests().total();
+    let late = (100..100 + NOISY)
+        .map(|number| tokio::time::timeout(GAP / 2, tenants[0].add(1, number, 1)));
+    assert!(join_all(late).await.iter().all(Result::is_err));
+    assert_eq!(mock.requests().total(), sent);
+    let start = Instant::now();
+    tenants[0].get(1, 10).await.unwrap();
+    assert_eq!(start.elapsed(), GAP / 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tenant_is_exported_and_deleted_despite_faults() {
     let (mock, store, tenants) = stage().await;
     mock.faults().add(Fault::busy().on(Operation::Query).times(1));
@@ -100,7 +116,7 @@ async fn a_tenant_is_exported_and_deleted_despite_faults() {
     let left: Vec<u64> = {
         let mut left = Vec::new();
         for tenant in &tenants {
-            left.push(tenant.query().count().await.unwrap());
+            left.push(tenant.query().await.count().await.unwrap());
         }
         left
     };

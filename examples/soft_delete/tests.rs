@@ -74,13 +74,38 @@ async fn a_purge_survives_lost_responses_and_reports_an_outage() {
         documents.delete(FOLDER, &number.to_string()).await.unwrap();
     }
     tokio::time::advance(DAY * 31).await;
-    let found = documents.expired().await.unwrap();
+    let found = documents.expired().await.unwrap().into_vec();
     mock.faults().add(Fault::error(403, "AuthorizationFailure").on(Operation::Transaction));
     assert!(documents.purge(found).await.is_err());
     mock.faults().clear();
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     assert_eq!(documents.purge_all().await.unwrap(), Purged { deleted: 3, kept: 0 });
     assert_eq!(mock.row_count("Documents"), Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_purge_scans_the_table_once() {
+    let (mock, documents) = stage(250).await;
+    for number in (0..250).filter(|number| number % 10 != 0) {
+        documents.delete(FOLDER, &number.to_string()).await.unwrap();
+    }
+    tokio::time::advance(DAY * 31).await;
+    mock.faults().add(Fault::page_of(100));
+    mock.requests().clear();
+    assert_eq!(documents.purge_all().await.unwrap(), Purged { deleted: 225, kept: 0 });
+    assert_eq!(mock.requests().count(Operation::Query), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_insert_of_unknown_outcome_replaces_nothing() {
+    let (mock, documents) = stage(1).await;
+    documents.delete(FOLDER, "0").await.unwrap();
+    let new = Document::new(FOLDER, "0", "new");
+    mock.faults().add(Fault::lose_reply().on(Operation::Insert).times(1));
+    let error = documents.create(&new).await.unwrap_err();
+    assert!(error.is_conflict() && error.outcome() == Outcome::Unknown, "{error}");
+    assert_eq!(mock.requests().count(Operation::Replace), 0);
+    documents.create(&new).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
 use azure_table_client::bulk::{BulkMonitor, BulkOperation, Checkpoint, Progress, RowOutcome};
-use azure_table_client::{TableClient, TableEntity};
+use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use futures_util::stream;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::AnyError;
 
@@ -33,8 +34,10 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// The state of an interrupted import.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
-    /// The size of the CSV. A checkpoint is about the rows of one file.
-    bytes: u64,
+    /// A checkpoint is about the rows of one file in one table.
+    endpoint: String,
+    table: String,
+    sha256: [u8; 32],
     checkpoint: String,
     /// The reasons for which the service refused rows, by their index among the readable ones.
     refused: BTreeMap<u64, String>,
@@ -52,10 +55,15 @@ pub(super) struct Ended {
 
 pub(super) struct Import {
     pub(super) table: TableClient<Reading>,
-    pub(super) csv: PathBuf,
+    endpoint: String,
+    csv: PathBuf,
 }
 
 impl Import {
+    pub(super) fn new(service: &TableServiceClient, csv: impl Into<PathBuf>) -> Self {
+        Self { table: service.table(), endpoint: service.endpoint().to_owned(), csv: csv.into() }
+    }
+
     /// The file of the state: `readings.csv.checkpoint`.
     pub(super) fn checkpoint(&self) -> PathBuf {
         self.beside(".checkpoint")
@@ -129,20 +137,26 @@ impl Import {
     }
 
     fn load(&self) -> Result<State, AnyError> {
-        let bytes = fs::metadata(&self.csv)?.len();
-        let state = match fs::read(self.checkpoint()) {
+        let new = State {
+            endpoint: self.endpoint.clone(),
+            table: self.table.name().to_owned(),
+            sha256: sha256(&self.csv)?,
+            ..State::default()
+        };
+        let old: State = match fs::read(self.checkpoint()) {
             Ok(text) => serde_json::from_slice(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                State { bytes, ..State::default() }
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(new),
             Err(error) => return Err(error.into()),
         };
-        if state.bytes != bytes {
-            let path = self.checkpoint();
-            let path = path.display();
-            return Err(format!("the CSV has changed: delete {path} to import all rows").into());
-        }
-        Ok(state)
+        let reason = if (&old.endpoint, &old.table) != (&new.endpoint, &new.table) {
+            format!("the import began in the table {} of {}", old.table, old.endpoint)
+        } else if old.sha256 != new.sha256 {
+            "the CSV has changed".to_owned()
+        } else {
+            return Ok(old);
+        };
+        let path = self.checkpoint();
+        Err(format!("{reason}: delete {} to import all rows", path.display()).into())
     }
 
     /// Replaces the file as a whole, so that a crash leaves the old one or the new one.
@@ -205,6 +219,19 @@ pub(super) fn count(csv: &Path) -> Result<u64, AnyError> {
         count += 1;
     }
     Ok(count)
+}
+
+fn sha256(path: &Path) -> io::Result<[u8; 32]> {
+    let (mut file, mut hash) = (BufReader::new(fs::File::open(path)?), Sha256::new());
+    loop {
+        let bytes = file.fill_buf()?;
+        let count = bytes.len();
+        if count == 0 {
+            return Ok(hash.finalize().into());
+        }
+        hash.update(bytes);
+        file.consume(count);
+    }
 }
 
 /// A line with too few fields is a row that cannot be read, and does not end the import.

@@ -27,7 +27,7 @@ impl Stage {
 
     /// The import of a process that has just started.
     fn import(&self) -> Import {
-        Import { table: self.mock.client().table(), csv: self.csv.clone() }
+        Import::new(&self.mock.client(), &self.csv)
     }
 
     /// Imports the rest of the file, and checks that all valid rows are in the table.
@@ -80,7 +80,7 @@ async fn the_refused_rows_can_be_corrected_and_imported() {
     let refused = stage.import().refused();
     let text = fs::read_to_string(&refused).unwrap();
     fs::write(&refused, text.replace("warm", "21.5").replace("a/b", "a-b")).unwrap();
-    let import = Import { csv: refused, ..stage.import() };
+    let import = Import::new(&stage.mock.client(), refused);
     let ended = import.run(&ProgressBar::hidden(), std::future::pending()).await.unwrap();
     assert!(ended.is_complete && ended.refused.is_none());
     assert_eq!(stage.mock.row_count(TABLE), Some(ROWS as usize));
@@ -89,15 +89,23 @@ async fn the_refused_rows_can_be_corrected_and_imported() {
 #[tokio::test(start_paused = true)]
 async fn a_crash_loses_a_second() {
     let stage = Stage::new("crash").await;
-    stage.mock.faults().add(Fault::throttle(20).on(Operation::Transaction));
-    let import = stage.import();
-    let bar = ProgressBar::hidden();
-    let run = import.run(&bar, std::future::pending());
-    let crashed = tokio::time::timeout(Duration::from_secs(3), run).await;
-    assert!(crashed.is_err(), "the import ended before the crash");
-    let applied = stage.mock.row_count(TABLE).unwrap();
-    let last = stage.resume().await;
-    assert!(last.progress.skipped > 0 && last.progress.skipped <= applied as u64 + 1);
+    let slow = Fault::delay_request(Duration::from_millis(400)).on(Operation::Transaction);
+    stage.mock.faults().add(slow);
+    let (import, bar) = (stage.import(), ProgressBar::hidden());
+    let applied = || stage.mock.row_count(TABLE).unwrap() as u64;
+    let crash = async {
+        tokio::time::sleep(Duration::from_millis(2900)).await;
+        let before = applied();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        before
+    };
+    let before = tokio::select! {
+        _ = import.run(&bar, std::future::pending()) => panic!("the import ended before the crash"),
+        before = crash => before,
+    };
+    let skipped = before..applied();
+    let last = stage.resume().await.progress;
+    assert!(skipped.contains(&last.skipped), "{skipped:?}: {last}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,11 +132,24 @@ async fn rows_without_an_outcome_are_left_to_the_next_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_checkpoint_of_another_file_is_refused() {
+async fn a_checkpoint_of_another_file_or_table_is_refused() {
     let stage = Stage::new("changed").await;
-    let import = stage.import();
-    import.run(&ProgressBar::hidden(), async {}).await.unwrap();
-    write_csv(&stage.csv, ROWS + 1).unwrap();
-    let refused = import.run(&ProgressBar::hidden(), std::future::pending()).await;
-    assert!(refused.unwrap_err().to_string().contains("the CSV has changed"));
+    let bar = ProgressBar::hidden();
+    stage.import().run(&bar, async {}).await.unwrap();
+    let refusal = async |import: Import| {
+        import.run(&bar, std::future::pending()).await.unwrap_err().to_string()
+    };
+
+    // The table of the same name of another account.
+    let other = "AccountName=account;AccountKey=a2V5;EndpointSuffix=core.windows.net";
+    let other = TableServiceClient::builder_from_connection_string(other).unwrap();
+    let other = other.transport(stage.mock.transport()).build().unwrap();
+    let refused = refusal(Import::new(&other, &stage.csv)).await;
+    assert!(refused.contains("the import began in the table ExampleReadings"), "{refused}");
+
+    // The size is the same.
+    let text = fs::read_to_string(&stage.csv).unwrap();
+    fs::write(&stage.csv, text.replacen("20.1", "21.1", 1)).unwrap();
+    let refused = refusal(stage.import()).await;
+    assert!(refused.contains("the CSV has changed"), "{refused}");
 }

@@ -22,7 +22,7 @@ pub(super) const MAX_AGE: Duration = Duration::from_secs(1);
 pub(super) struct Readiness {
     table: TableClient<Counter>,
     is_stopping: AtomicBool,
-    last: Mutex<Option<(Instant, Result<(), String>)>>,
+    last: Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
 impl Readiness {
@@ -36,9 +36,9 @@ impl Readiness {
     }
 
     /// Returns the reason if the app is not ready.
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), &'static str> {
         if self.is_stopping.load(Ordering::Relaxed) {
-            return Err("the app is shutting down".to_owned());
+            return Err("the app is shutting down");
         }
         // Concurrent probes wait here for the result of one request.
         let mut last = self.last.lock().await;
@@ -46,22 +46,26 @@ impl Readiness {
         if let Some((at, result)) = last.as_ref()
             && at.elapsed() < MAX_AGE
         {
-            return result.clone();
+            return *result;
         }
         // The cheapest request that needs the network, the credential and the table.
         let found = self.table.table_exists().deadline(DEADLINE).retry(RetryPolicy::none()).await;
-        let result = match found {
+        // The port may be public: the reason has no details, which are in the log.
+        let result = match &found {
             Ok(true) => Ok(()),
-            Ok(false) => Err(format!("the table {} does not exist", self.table.name())),
-            Err(error) => Err(error.to_string()),
+            Ok(false) => Err("the table does not exist"),
+            Err(_) => Err("the table service cannot be used"),
         };
         if known != Some(&result) {
-            match &result {
+            match result {
                 Ok(()) => tracing::info!("ready"),
-                Err(reason) => tracing::warn!(reason, "not ready"),
+                Err(reason) => {
+                    let error = found.err().map(tracing::field::display);
+                    tracing::warn!(reason, error, table = self.table.name(), "not ready");
+                }
             }
         }
-        *last = Some((Instant::now(), result.clone()));
+        *last = Some((Instant::now(), result));
         result
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use azure_table_client::Operation;
-use azure_table_client::mock::Fault;
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_examples::{Columns, Steps, Style};
 use reqwest::{Client, Method};
 use tokio::net::TcpListener;
@@ -96,8 +96,22 @@ pub(super) async fn show() -> Result<(), AnyError> {
         mock.faults().add(Fault::delay_reply(Duration::from_millis(300)).on(Operation::Merge));
     }
     let last = visitor.send("POST", "/counters/home");
+    let merges = |mock: &MockTableService| mock.requests().count(Operation::Merge);
+    let before = mock.as_ref().map(merges);
+    let is_in_flight = async {
+        match &mock {
+            Some(mock) => {
+                while Some(merges(mock)) == before {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+            // An account does not show when the request arrives.
+            None => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    };
     let shutdown = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        // If the request fails, its status is wrong below.
+        let _ = tokio::time::timeout(LIMITS.request, is_in_flight).await;
         // The app may have ended, which is an error of its own below.
         let _ = stop.send(());
     };
