@@ -42,9 +42,8 @@ impl Observer for Troubles {
 async fn main() -> Result<(), Box<dyn Error>> {
     let mock = MockTableService::new();
     let stats = Arc::new(ClientStats::default());
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())?
-        .transport(mock.transport())
-        .clock(mock.clock())
+    let service = mock
+        .client_builder()
         .retry(RetryPolicy::fixed(3, Duration::from_millis(10)))
         .observer(stats.clone())
         .observer(Arc::new(Troubles))

@@ -80,8 +80,7 @@ pub fn builder() -> Result<(TableServiceClientBuilder, Option<MockTableService>)
     let name = Style::Cyan.of(CONNECTION_STRING);
     println!("Running on the mock; set {name} for a real service.\n");
     let mock = MockTableService::new();
-    let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
-    Ok((builder.transport(mock.transport()).clock(mock.clock()), Some(mock)))
+    Ok((mock.client_builder(), Some(mock)))
 }
 
 /// Returns `true` if the service is Azurite, which ignores the range of keys of a signature.

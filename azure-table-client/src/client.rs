@@ -51,5 +51,4 @@ pub use crate::operation::query::ScanPolicy;
 pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::transaction::{Committed, OperationResult};
-
 pub use crate::wire::NoServiceVersion;

@@ -117,7 +117,8 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let Self(error) = self;
         let status = match error.kind() {
-            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            // A name that is not a key. The app has no other input.
+            ErrorKind::InvalidInput => StatusCode::NOT_FOUND,
             // The app has no table, which is not the visitor's mistake.
             _ if error.code() == Some(&ErrorCode::TableNotFound) => StatusCode::SERVICE_UNAVAILABLE,
             _ if error.is_not_found() => StatusCode::NOT_FOUND,

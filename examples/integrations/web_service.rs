@@ -35,6 +35,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use azure_table_client::limits::{LimitError, check_key};
 use azure_table_client::{
     Continuation, Error, IfMatch, TableClient, TableEntity, TableServiceClientBuilder,
 };
@@ -87,11 +88,18 @@ fn app(notes: TableClient<Note>) -> Router {
         .with_state(notes)
 }
 
+/// A text that is not a key names nothing.
+fn check_path(book: &str, name: &str) -> Result<(), LimitError> {
+    check_key("book", book)?;
+    check_key("name", name)
+}
+
 async fn read(
     State(notes): Notes,
     Path((book, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
+    check_path(&book, &name)?;
     let note = notes.get((book, name)).await?;
     let is_known = value(&headers, &IF_NONE_MATCH)? == Some(note.etag.as_str());
     let etag = [(ETAG, note.etag.to_string())];
@@ -108,6 +116,7 @@ async fn write(
     headers: HeaderMap,
     Json(Text { text }): Json<Text>,
 ) -> Result<Response, Failure> {
+    check_path(&book, &name)?;
     let note = Note { book, name, text };
     let (status, written) = match (value(&headers, &IF_NONE_MATCH)?, if_match(&headers)?) {
         (Some("*"), None) => (StatusCode::CREATED, notes.insert(&note).await?),
@@ -123,6 +132,7 @@ async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Failure> {
     let version = if_match(&headers)?.ok_or(Failure::NoCondition)?;
+    check_path(&book, &name)?;
     notes.delete((book, name), version).await?;
     Ok(StatusCode::NO_CONTENT)
 }

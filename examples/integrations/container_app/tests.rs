@@ -104,7 +104,7 @@ async fn counters_count_and_failures_have_their_status() {
         let body = format!(r#"{{"name":"home","value":{value}}}"#);
         assert_eq!(stage.send("POST", home).await, (200, body));
     }
-    assert_eq!(stage.send("POST", "/counters/a%2Fb").await.0, 400);
+    assert_eq!(stage.send("POST", "/counters/a%2Fb").await.0, 404);
     stage.mock.faults().add(Fault::error(403, "AuthorizationFailure"));
     assert_eq!(stage.send("GET", home).await, (502, String::new()));
     stage.mock.faults().clear();

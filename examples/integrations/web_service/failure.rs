@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
+use azure_table_client::limits::LimitError;
 use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
 use serde_json::json;
 
@@ -12,7 +13,15 @@ use serde_json::json;
 pub(super) enum Failure {
     /// The request writes a note without a condition.
     NoCondition,
+    /// The path has a text that is not a key, and so names nothing.
+    NoKey(LimitError),
     Table(Error),
+}
+
+impl From<LimitError> for Failure {
+    fn from(error: LimitError) -> Self {
+        Self::NoKey(error)
+    }
 }
 
 impl From<Error> for Failure {
@@ -28,6 +37,7 @@ impl IntoResponse for Failure {
                 StatusCode::PRECONDITION_REQUIRED,
                 "send If-None-Match: * for a new note, or If-Match with its ETag".to_owned(),
             ),
+            Self::NoKey(error) => (StatusCode::NOT_FOUND, error.to_string()),
             Self::Table(error) => of_table(error),
         };
         let mut body = json!({ "error": text });

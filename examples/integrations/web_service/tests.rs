@@ -131,11 +131,18 @@ async fn pages_link_to_each_other() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_table_does_not_take_is_the_visitors_mistake() {
+async fn a_path_that_is_not_a_key_is_not_found() {
     let web = Web::new().await;
-    let bad = web.send("PUT", "/notes/diary/a%2Fb", NEW, "Hello").await;
-    assert_eq!(bad.status, 400);
-    assert!(bad.body["error"].as_str().unwrap().contains("'/'"), "{}", bad.body);
+    let path = "/notes/diary/a%2Fb";
+    let any = &[(IF_MATCH, "*")];
+    for (method, headers) in [("PUT", NEW), ("GET", &[]), ("DELETE", any)] {
+        let refused = web.send(method, path, headers, "Hello").await;
+        assert_eq!(refused.status, 404);
+        assert!(refused.body["error"].as_str().unwrap().contains("'/'"), "{}", refused.body);
+    }
+    // Other input remains the visitor's mistake.
+    let long = "x".repeat(40_000);
+    assert_eq!(web.send("PUT", MONDAY, NEW, &long).await.status, 400);
 }
 
 #[tokio::test(start_paused = true)]
