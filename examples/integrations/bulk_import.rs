@@ -34,7 +34,7 @@ const UNREADABLE: u32 = 1234;
 const BAD_KEY: u32 = 4711;
 const STOP_AT: u64 = 8000;
 
-/// The bar is on the terminal's standard error; there is none if that is a file.
+/// Returns the progress bar. It is drawn on standard error, if that is a terminal.
 fn bar(rows: u64) -> Result<ProgressBar, AnyError> {
     let style = ProgressStyle::with_template(
         "{wide_bar:.cyan/dim} {percent:>3}%  {human_pos:>7}/{human_len} rows  {rate:>9}  ETA {eta:>3}  {msg:.yellow}",

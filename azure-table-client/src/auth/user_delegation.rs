@@ -30,7 +30,7 @@ use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::{Document, Element, InvalidXml};
 
-/// By default a key starts so much earlier, because clocks differ.
+/// The default start of a key is earlier than now by this time, because clocks differ.
 const HEAD_START: Duration = Duration::from_secs(15 * 60);
 
 /// A key that signs shared access signatures for tables in the name of an identity of Microsoft Entra ID. It is valid

@@ -104,7 +104,7 @@ impl EdmDateTime {
         Self(self.0 - self.0 % TICKS_PER_SECOND)
     }
 
-    /// The instant so much earlier, or the first one.
+    /// Subtracts a duration. A result before the first instant is the first instant.
     #[cfg(any(feature = "entra", feature = "mock"))]
     pub(crate) fn before(self, by: Duration) -> Self {
         let ticks = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);

@@ -20,7 +20,7 @@ pub struct FilterError {
     found: String,
 }
 
-/// What a filter may contain at the position of an error.
+/// The part of a filter that would be valid at the position of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// A comparison operator after an operand.
