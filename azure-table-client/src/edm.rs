@@ -10,6 +10,7 @@
 mod convert;
 mod datetime;
 mod duration;
+mod form;
 mod serde;
 mod time;
 mod transparent;
@@ -18,6 +19,7 @@ mod value;
 pub use azure_table_derive::TableValue;
 pub use convert::{ConvertError, FromEdm, ToEdm};
 pub use datetime::{DateTimeError, EdmDateTime};
+pub use form::{ValueChoice, ValueForm};
 #[doc(hidden)]
 pub use time::DateTimeValue;
 pub use transparent::TableValue;

@@ -5,8 +5,10 @@ pub mod codec;
 mod dynamic;
 mod extra;
 mod group;
+mod index;
 mod ownership;
 mod rows;
+pub mod schema;
 mod series;
 mod write;
 
@@ -20,6 +22,7 @@ pub use extra::ExtraField;
 pub use group::PropertyGroup;
 #[doc(hidden)]
 pub use group::ReadGroup;
+pub use index::{HasIndexes, IndexDefinition};
 #[doc(hidden)]
 pub use ownership::Ownership;
 pub(crate) use rows::{Entities, OfKind};
@@ -124,6 +127,11 @@ pub trait TableEntity: Sized {
     /// Sets the field for the version, if the entity has one, after a write.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;
+    }
+
+    /// Describes the stored form. An implementation without this function describes the names of the properties only.
+    fn schema() -> schema::Schema {
+        schema::Schema::of_columns::<Self>()
     }
 
     /// The properties that the entity owns.

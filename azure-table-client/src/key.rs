@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::edm::ValueForm;
 use crate::edm::{DateTimeError, TableValue};
 
 pub use argument::{BoundArgument, Inverse, KeyArgument};
@@ -178,6 +179,12 @@ pub trait KeyPart: Sized {
     /// A part of fixed width needs no separator to be found again in a key of several parts.
     const WIDTH: Option<usize> = None;
 
+    /// The texts that the type writes and reads. Types that implement the trait themselves may leave it out: tools that
+    /// compare schemas then compare the name of the type.
+    fn form() -> ValueForm {
+        ValueForm::Unknown
+    }
+
     /// The key's text.
     ///
     /// # Errors
@@ -219,6 +226,9 @@ impl From<DateTimeError> for KeyError {
 macro_rules! string_key {
     ($($type:ty: $from:expr),*) => {$(
         impl KeyPart for $type {
+            fn form() -> ValueForm {
+                ValueForm::named("text")
+            }
             fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
                 Ok(Cow::Borrowed(self))
             }
@@ -241,6 +251,10 @@ string_key! {
 impl<T: TableValue<Inner: KeyPart>> KeyPart for T {
     const WIDTH: Option<usize> = T::Inner::WIDTH;
 
+    fn form() -> ValueForm {
+        T::Inner::form()
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         self.inner().to_key()
     }
@@ -252,6 +266,10 @@ impl<T: TableValue<Inner: KeyPart>> KeyPart for T {
 
 impl KeyPart for Uuid {
     const WIDTH: Option<usize> = Some(36);
+
+    fn form() -> ValueForm {
+        ValueForm::named("guid")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(self.to_string()))
@@ -267,6 +285,10 @@ impl KeyPart for Uuid {
 
 impl KeyPart for bool {
     const WIDTH: Option<usize> = Some(1);
+
+    fn form() -> ValueForm {
+        ValueForm::named("bool")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Borrowed(if *self { "1" } else { "0" }))

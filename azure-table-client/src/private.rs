@@ -9,6 +9,8 @@ mod choices;
 mod keys;
 #[path = "private/kinds.rs"]
 mod kinds;
+#[path = "private/schema.rs"]
+mod schema;
 #[path = "private/tables.rs"]
 mod tables;
 
@@ -27,6 +29,7 @@ use chrono::{DateTime, Utc};
 pub use self::choices::*;
 pub use self::keys::*;
 pub use self::kinds::*;
+pub use self::schema::*;
 pub use self::tables::*;
 pub use crate::client::TableSet;
 pub use crate::client::service::TableServiceClient;
@@ -34,12 +37,14 @@ pub use crate::client::table::TableClient;
 pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{
-    ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm,
+    ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm, ValueForm,
 };
+pub use crate::entity::schema::{Others, Schema};
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
-    KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
-    ReadGroup, Row, SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasIndexes, HasKind,
+    IndexDefinition, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership,
+    PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SeriesName, SplitField,
+    TableEntity, TypedKeys, codec,
 };
 use crate::entity::{DecodeReason, PropertyName};
 pub use crate::etag::ETag;
@@ -96,6 +101,12 @@ pub trait PropertyField: Sized {
         reading: Reading,
         default: impl FnOnce() -> Option<Self>,
     ) -> Result<Self, DecodeError>;
+
+    /// Describes a property that is read by the rules of its type.
+    fn describe(schema: &mut Schema, name: &'static str, ty: &'static str);
+
+    /// Describes the property.
+    fn describe_by(schema: &mut Schema, field: &FieldSchema, default: impl Fn() -> Option<Self>);
 }
 
 #[diagnostic::do_not_recommend]
@@ -123,6 +134,14 @@ impl<T: ToEdm + FromEdm> PropertyField for T {
         default: impl FnOnce() -> Option<Self>,
     ) -> Result<Self, DecodeError> {
         row.read(index, reading, Ok, default)
+    }
+
+    fn describe(schema: &mut Schema, name: &'static str, ty: &'static str) {
+        describe::<T>(schema, &FieldSchema::new(name, ty), || None);
+    }
+
+    fn describe_by(schema: &mut Schema, field: &FieldSchema, default: impl Fn() -> Option<Self>) {
+        describe(schema, field, default);
     }
 }
 

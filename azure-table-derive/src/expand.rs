@@ -9,12 +9,14 @@ mod copies;
 mod entity;
 mod fallback;
 mod group;
+mod indexes;
 mod keys;
 mod kind_enum;
 mod kinds;
 mod named_table;
 mod newtype;
 mod projection;
+mod schema;
 mod table_set;
 
 use proc_macro2::TokenStream;
@@ -37,7 +39,8 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
     output(input, place, fallback::entity, |attrs, errors| {
         if is_enum {
             let kinds = Kinds::read(input, attrs, errors)?;
-            let table_entity = kinds::expand(&kinds);
+            let table_entity =
+                kinds::expand(&kinds, &schema::of_kinds(&kinds, attrs.name.as_ref()));
             let named_table = named_table::expand(input, attrs.name.as_ref(), None);
             let kind_enum = kind_enum::expand(&kinds, input);
             let columns = columns::of_kinds(&kinds, input, attrs);
@@ -48,10 +51,11 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
             let entity = Entity::read(input, attrs, errors)?;
             let table_entity = entity::expand(&entity);
             let keys = keys::expand(&entity);
+            let indexes = indexes::expand(&entity);
             let where_clause = bounds::of_entity(&entity);
             let named_table = named_table::expand(input, entity.table_name, where_clause.as_ref());
             let columns = columns::of_entity(&entity, input, attrs);
-            Ok(Output::new(quote!(#table_entity #keys #named_table), columns))
+            Ok(Output::new(quote!(#table_entity #keys #indexes #named_table), columns))
         }
     })
 }

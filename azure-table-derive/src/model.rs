@@ -1,5 +1,6 @@
 //! The struct, after all rules were checked.
 
+mod index;
 mod keys;
 mod property;
 
@@ -16,6 +17,7 @@ use crate::attr::{ContainerAttrs, DefaultValue, FieldAttrs, Item, Policy, Readin
 use crate::errors::Errors;
 use crate::name;
 
+pub(crate) use self::index::Index;
 pub(crate) use self::keys::{Key, KeyPiece};
 pub(crate) use self::property::{Block, BlockKind, Property, inner_of_option};
 
@@ -29,6 +31,7 @@ pub(crate) struct Entity<'a> {
     pub(crate) exact: Vec<Field<'a>>,
     pub(crate) has_constructors: bool,
     pub(crate) deny_unknown: bool,
+    pub(crate) indexes: Vec<Index>,
     pub(crate) body: Body<'a>,
 }
 
@@ -148,6 +151,7 @@ impl<'a> Entity<'a> {
             return Err(errors.with(missing_key(&input.ident, has_keys.0, has_keys.1)));
         }
         let body = body.finish(&mut errors);
+        let indexes = Index::read_all(&attrs.indexes, &all, &body, &mut errors);
         errors.check()?;
         let (Some(partition_key), Some(row_key)) = keys else {
             return Err(syn::Error::new_spanned(&input.ident, "the keys could not be read"));
@@ -160,6 +164,7 @@ impl<'a> Entity<'a> {
             exact,
             has_constructors: !attrs.no_constructors,
             deny_unknown: attrs.deny_unknown.is_some(),
+            indexes,
             body,
         })
     }

@@ -42,6 +42,24 @@ fn blog() {
 }
 
 #[test]
+fn indexes() {
+    let output = expanded(&parse_quote! {
+        #[table(index(by = "email", unique), index(by = "id", in_partition))]
+        #[table(index(by = r#type, unique))]
+        struct User {
+            #[table(partition_key)]
+            group: String,
+            #[table(row_key, also_property, rename = "Id")]
+            id: String,
+            email: String,
+            r#type: Option<i32>,
+        }
+    });
+    let at = output.find("impl __table::HasIndexes for User").expect("the indexes");
+    assert_snapshot!(output[at..].lines().take(7).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
 fn keys_only() {
     assert_snapshot!(expanded(&parse_quote! {
         struct Membership {

@@ -69,7 +69,7 @@ impl<T: TableEntity> GetMany<T> {
 
     setters! { options:
         deadline "each entity (to limit the whole call, wrap it in a timeout)", retry,
-        client_request_id, format
+        client_request_id, format, primary_only
     }
 
     async fn send(self) -> Result<Vec<Option<Stored<T>>>, Error> {

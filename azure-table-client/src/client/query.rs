@@ -251,7 +251,7 @@ impl<E, T> Query<E, T> {
 
     setters! { options:
         deadline "each page or point read (see `total_deadline` for the whole query)", retry,
-        client_request_id, format
+        client_request_id, format, primary_only
     }
 
     setters! { limits: total_deadline "query", max_rows "rows", }

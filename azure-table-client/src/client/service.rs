@@ -8,6 +8,7 @@ use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSa
 #[cfg(feature = "entra")]
 use crate::auth::{UserDelegationKey, UserDelegationKeyRequest};
 use crate::client_core::{ClientCore, Settings};
+use crate::clock::Clock;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
@@ -103,6 +104,11 @@ impl TableServiceClient {
     /// ```
     pub fn endpoint(&self) -> &str {
         self.core.endpoint.base()
+    }
+
+    /// The client's clock, which is the machine's unless the [builder](TableServiceClientBuilder::clock) sets another.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.core.clock
     }
 
     /// Replaces the credential of this client, of its clones and of their tables.

@@ -66,6 +66,15 @@ macro_rules! setters {
             self
         }
     };
+    (@primary_only $field:ident) => {
+        /// Reads from the primary only, also if the client's
+        /// [locations](crate::TableServiceClientBuilder::locations) include the secondary. The secondary lags behind: it
+        /// may lack the last writes, and still have rows that were deleted. Writes always use the primary.
+        pub fn primary_only(mut self) -> Self {
+            self.$field.primary_only = true;
+            self
+        }
+    };
     (@exact $field:ident) => {
         /// Does not count a row in the state that a write leaves as success, since another program may have
         /// written the same values. Use it where an insert, a delete or a table serves as a lock. Outcomes

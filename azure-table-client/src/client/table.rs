@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Call, Query, Transaction};
 use crate::client_core::ClientCore;
+use crate::clock::Clock;
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::LimitError;
@@ -88,6 +89,11 @@ impl<T: TableEntity> TableClient<T> {
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.target.table
+    }
+
+    /// The client's clock, whose time code above the client has to use so that it follows a test's clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.core.clock
     }
 
     pub(crate) const fn target(&self) -> &Target {

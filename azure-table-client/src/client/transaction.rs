@@ -31,7 +31,9 @@ use crate::pipeline::CallOptions;
 /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
 /// # blogs.create().await?;
 /// let (a, b) = (DynamicEntity::new("Channel9", "1"), DynamicEntity::new("Channel9", "2"));
-/// let committed = blogs.transaction().insert(&a).insert_or_merge(&b).await?;
+/// let transaction = blogs.transaction().insert(&a).insert_or_merge(&b);
+/// assert_eq!((transaction.table(), transaction.len()), ("Blogs", 2));
+/// let committed = transaction.await?;
 /// assert_eq!(committed.operations.len(), 2);
 ///
 /// let error = blogs.transaction().delete(("Channel9", "1"), IfMatch::Any).insert(&b).await;
@@ -150,6 +152,11 @@ impl<T: TableEntity> Transaction<T> {
 }
 
 impl<T> Transaction<T> {
+    /// The name of the table to which all operations belong.
+    pub fn table(&self) -> &str {
+        self.batch.table()
+    }
+
     /// The number of operations, including refused ones.
     pub const fn len(&self) -> usize {
         self.operations
@@ -160,10 +167,33 @@ impl<T> Transaction<T> {
         self.operations == 0
     }
 
-    /// The bytes of the request, of at most 4 MiB (2 MiB for Cosmos DB). Operations from the first refused one
+    /// The bytes of the request, of at most [`max_bytes`](Self::max_bytes). Operations from the first refused one
     /// on do not count.
     pub fn bytes(&self) -> usize {
         self.batch.bytes()
+    }
+
+    /// The limit of the client's service on the bytes of a request: 4 MiB, or 2 MiB for Cosmos DB.
+    pub fn max_bytes(&self) -> usize {
+        self.batch.max_bytes()
+    }
+
+    /// Checks the operations before the transaction is sent: programs that write in several steps refuse invalid input
+    /// before the first one.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// let valid = blogs.transaction().insert(&DynamicEntity::new("Channel9", "1"));
+    /// assert!(valid.check().is_ok());
+    /// let invalid = valid.insert(&DynamicEntity::new("Channel9", "a/b"));
+    /// assert_eq!(invalid.check().unwrap_err().batch_index(), Some(1));
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the first refused operation, which sending the transaction would return as well.
+    pub fn check(&self) -> Result<(), Error> {
+        self.refusal.clone().map_or(Ok(()), Err)
     }
 
     setters! { options:

@@ -107,6 +107,11 @@ impl Columns {
         further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
     }
 
+    /// The names of the columns, without their aliases.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
+        self.fixed.iter().copied().chain(self.further.iter().map(String::as_str))
+    }
+
     /// The properties that are one field each and always written where they have a value.
     pub(crate) fn spoken_for(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().enumerate();

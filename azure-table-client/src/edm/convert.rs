@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use uuid::Uuid;
 
+use super::ValueForm;
 use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
 
 /// A Rust type that can be stored as a property.
@@ -55,6 +56,12 @@ pub trait ToEdm {
     /// # Errors
     /// The value is outside what the service holds.
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError>;
+
+    /// The values that the type writes and reads. Types that implement the trait themselves may leave it out: tools that
+    /// compare schemas then compare the name of the type.
+    fn form() -> ValueForm {
+        ValueForm::Unknown
+    }
 
     /// Returns the other texts that [`FromEdm`] reads as this value. A filter finds them, too.
     fn aliases(&self) -> Vec<Cow<'static, str>> {
@@ -149,9 +156,12 @@ fn wrong_type(expected: EdmType, found: &EdmCow<'_>) -> ConvertError {
 
 /// Both directions for a type: to the matching variant, and from it.
 macro_rules! convert {
-    ($type:ty, $variant:ident, |$this:ident| $to:expr, |$value:ident| $from:expr) => {
+    ($type:ty, $variant:ident, $form:expr, |$this:ident| $to:expr, |$value:ident| $from:expr) => {
         impl ToEdm for $type {
             const EDM_TYPE: EdmType = EdmType::$variant;
+            fn form() -> ValueForm {
+                ValueForm::named($form)
+            }
             #[inline]
             fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
                 let $this = self;
@@ -171,23 +181,30 @@ macro_rules! convert {
     };
 }
 
-convert!(String, String, |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
-convert!(Cow<'static, str>, String, |v| Cow::Borrowed(v), |v| Ok(Cow::Owned(v.into_owned())));
-convert!(Box<str>, String, |v| Cow::Borrowed(v), |v| Ok(v.into_owned().into_boxed_str()));
-convert!(Arc<str>, String, |v| Cow::Borrowed(v), |v| Ok(Arc::from(&*v)));
-convert!(bool, Boolean, |v| *v, |v| Ok(v));
-convert!(i32, Int32, |v| *v, |v| Ok(v));
-convert!(i64, Int64, |v| *v, |v| Ok(v));
-convert!(f64, Double, |v| *v, |v| Ok(v));
-convert!(EdmDateTime, DateTime, |v| *v, |v| Ok(v));
-convert!(Uuid, Guid, |v| *v, |v| Ok(v));
-convert!(Vec<u8>, Binary, |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
-convert!(Box<[u8]>, Binary, |v| Cow::Borrowed(v), |v| Ok(v.into_owned().into_boxed_slice()));
-convert!(Bytes, Binary, |v| Cow::Borrowed(v), |v| Ok(Self::from(v.into_owned())));
-convert!(f32, Double, |v| f64::from(*v), |v| narrow(v));
+convert!(String, String, "text", |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
+convert!(Cow<'static, str>, String, "text", |v| Cow::Borrowed(v), |v| Ok(Cow::Owned(
+    v.into_owned()
+)));
+convert!(Box<str>, String, "text", |v| Cow::Borrowed(v), |v| Ok(v.into_owned().into_boxed_str()));
+convert!(Arc<str>, String, "text", |v| Cow::Borrowed(v), |v| Ok(Arc::from(&*v)));
+convert!(bool, Boolean, "bool", |v| *v, |v| Ok(v));
+convert!(i32, Int32, "i32", |v| *v, |v| Ok(v));
+convert!(i64, Int64, "i64", |v| *v, |v| Ok(v));
+convert!(f64, Double, "f64", |v| *v, |v| Ok(v));
+convert!(EdmDateTime, DateTime, "date-time", |v| *v, |v| Ok(v));
+convert!(Uuid, Guid, "guid", |v| *v, |v| Ok(v));
+convert!(Vec<u8>, Binary, "bytes", |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
+convert!(Box<[u8]>, Binary, "bytes", |v| Cow::Borrowed(v), |v| Ok(v
+    .into_owned()
+    .into_boxed_slice()));
+convert!(Bytes, Binary, "bytes", |v| Cow::Borrowed(v), |v| Ok(Self::from(v.into_owned())));
+convert!(f32, Double, "f32", |v| f64::from(*v), |v| narrow(v));
 
 impl<const N: usize> ToEdm for [u8; N] {
     const EDM_TYPE: EdmType = EdmType::Binary;
+    fn form() -> ValueForm {
+        ValueForm::Named(Cow::Owned(format!("{N} bytes")))
+    }
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::Binary(Cow::Borrowed(self))))
     }
@@ -215,7 +232,7 @@ fn narrow(value: f64) -> Result<f32, ConvertError> {
 
 macro_rules! convert_integer {
     ($($type:ident as $variant:ident($carrier:ty)),*) => {$(
-        convert!($type, $variant, |v| <$carrier>::from(*v), |v| Self::try_from(v).map_err(|_| {
+        convert!($type, $variant, stringify!($type), |v| <$carrier>::from(*v), |v| Self::try_from(v).map_err(|_| {
             ConvertError::OutOfRange { value: v.to_string(), target: stringify!($type) }
         }));
     )*};
@@ -231,6 +248,9 @@ convert_integer!(
 
 impl ToEdm for &str {
     const EDM_TYPE: EdmType = EdmType::String;
+    fn form() -> ValueForm {
+        String::form()
+    }
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::String(Cow::Borrowed(self))))
     }
@@ -241,6 +261,9 @@ impl<T: ToEdm> ToEdm for Option<T> {
     const EDM_TYPE: EdmType = T::EDM_TYPE;
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.as_ref().map_or(Ok(None), ToEdm::to_edm)
+    }
+    fn form() -> ValueForm {
+        T::form()
     }
     fn aliases(&self) -> Vec<Cow<'static, str>> {
         self.as_ref().map_or_else(Vec::new, ToEdm::aliases)

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use super::ValueForm;
 use super::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 
 /// A duration with a sign. Zero is not negative.
@@ -187,6 +188,10 @@ fn aliases(span: Span) -> Vec<Cow<'static, str>> {
 impl ToEdm for Duration {
     const EDM_TYPE: EdmType = EdmType::String;
 
+    fn form() -> ValueForm {
+        ValueForm::named("duration")
+    }
+
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::String(Cow::Owned(Span::new(false, *self).to_string()))))
     }
@@ -211,6 +216,10 @@ impl FromEdm for Duration {
 
 impl ToEdm for TimeDelta {
     const EDM_TYPE: EdmType = EdmType::String;
+
+    fn form() -> ValueForm {
+        ValueForm::named("signed duration")
+    }
 
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::String(Cow::Owned(Span::of_delta(*self)?.to_string()))))

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _, Utc};
 
+use super::ValueForm;
 use super::{ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType, FromEdm, ToEdm};
 
 /// A time that a DateTime property holds, for `#[table(on_inexact = "error")]`.
@@ -57,6 +58,10 @@ macro_rules! date_time {
         impl ToEdm for $type {
             const EDM_TYPE: EdmType = EdmType::DateTime;
 
+            fn form() -> ValueForm {
+                ValueForm::named("date-time")
+            }
+
             fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
                 Ok(Some(EdmCow::DateTime(self.to_ticks()?)))
             }
@@ -77,6 +82,10 @@ date_time!(DateTime<Utc>, NaiveDateTime);
 /// A date is stored as its midnight in UTC.
 impl ToEdm for NaiveDate {
     const EDM_TYPE: EdmType = EdmType::DateTime;
+
+    fn form() -> ValueForm {
+        ValueForm::named("date")
+    }
 
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         let midnight = self.and_time(NaiveTime::MIN).and_utc();

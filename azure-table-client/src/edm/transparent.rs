@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::ValueForm;
 use super::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 
 /// A newtype that is stored as the only field that it has, as a property and in keys.
@@ -63,6 +64,10 @@ pub trait TableValue: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: TableValue<Inner: ToEdm>> ToEdm for T {
     const EDM_TYPE: EdmType = <T::Inner as ToEdm>::EDM_TYPE;
+
+    fn form() -> ValueForm {
+        T::Inner::form()
+    }
 
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.inner().to_edm()

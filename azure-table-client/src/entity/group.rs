@@ -1,5 +1,6 @@
 //! Structs whose fields are properties of the entity that they are part of.
 
+use super::schema::Schema;
 use super::{EncodeError, PropertyWriter};
 use crate::decode::{Columns, DecodeError, Row};
 
@@ -62,6 +63,11 @@ pub trait PropertyGroup: Sized {
     /// Adds the group's columns.
     fn columns(columns: &mut Columns);
 
+    /// Describes the stored form of the properties. An implementation without this function describes their names only.
+    fn schema() -> Schema {
+        Schema::of_group(Self::columns)
+    }
+
     /// Hands the properties to `writer`.
     ///
     /// # Errors
@@ -88,6 +94,14 @@ impl<G: PropertyGroup> PropertyGroup for Option<G> {
 
     fn columns(columns: &mut Columns) {
         G::columns(columns);
+    }
+
+    fn schema() -> Schema {
+        let mut schema = G::schema();
+        for property in &mut schema.properties {
+            property.groups.insert(0, String::new());
+        }
+        schema
     }
 
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::schema::{Absent, Layout, PropertySchema};
 use super::{EncodeError, PropertyWriter};
 use crate::decode::{Accept, Columns, DecodeError, DecodeReason, Reading, Row};
-use crate::edm::{EdmCow, FromEdm, ToEdm};
+use crate::edm::{EdmCow, EdmType, FromEdm, ToEdm};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
 
 /// The names of a series: `Cpu00`, `Cpu01` and so on for the prefix `Cpu` and two digits.
@@ -44,6 +45,9 @@ pub trait SeriesField: Sized {
     /// Reads the elements, whose first column is `first`.
     fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError>;
 
+    /// Describes the elements in the schema of the series.
+    fn describe(property: &mut PropertySchema, name: SeriesName);
+
     /// Adds the columns of the elements.
     fn columns(columns: &mut Columns, name: SeriesName) {
         for index in 0..Self::SIZE {
@@ -68,6 +72,10 @@ impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
     type Element = T;
     const SIZE: usize = N;
 
+    fn describe(property: &mut PropertySchema, name: SeriesName) {
+        describe_elements::<T>(property, name.digits, Some(N));
+    }
+
     fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
         write_each(self, writer, name)
     }
@@ -88,6 +96,20 @@ impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
     }
 }
 
+fn describe_elements<T: ToEdm + FromEdm>(
+    property: &mut PropertySchema,
+    digits: usize,
+    size: Option<usize>,
+) {
+    property.layout = Layout::Series { digits, size };
+    property.edm_type = Some(<T as ToEdm>::EDM_TYPE);
+    property.form = T::form();
+    property.absent = match T::from_missing() {
+        Some(_) => Absent::Optional,
+        None => Absent::Required,
+    };
+}
+
 fn read_one<T: FromEdm>(
     row: &mut Row<'_>,
     column: usize,
@@ -105,6 +127,10 @@ fn all<T, const N: usize>(elements: [Option<T>; N]) -> Option<[T; N]> {
 impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
     type Element = T;
     const SIZE: usize = PROPERTIES;
+
+    fn describe(property: &mut PropertySchema, name: SeriesName) {
+        describe_elements::<T>(property, name.digits, None);
+    }
 
     fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
         write_each(self, writer, name)
@@ -132,6 +158,9 @@ const PARTS: usize = 16;
     note = "use String, Vec<u8> or bytes::Bytes"
 )]
 pub trait SplitField: Sized {
+    /// The type of each part.
+    const EDM_TYPE: EdmType;
+
     /// The number of columns: one for each part, and one for their number.
     const SIZE: usize = PARTS + 1;
 
@@ -196,6 +225,8 @@ fn read_parts<T: FromEdm>(
 
 #[diagnostic::do_not_recommend]
 impl SplitField for String {
+    const EDM_TYPE: EdmType = EdmType::String;
+
     fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
         let parts = Texts { rest: Some(self) }.map(|part| EdmCow::String(Cow::Borrowed(part)));
         write_parts(parts, writer, name)
@@ -220,6 +251,8 @@ macro_rules! split_bytes {
     ($($type:ty),*) => {$(
         #[diagnostic::do_not_recommend]
         impl SplitField for $type {
+            const EDM_TYPE: EdmType = EdmType::Binary;
+
             fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
                 // No bytes are one empty part.
                 let first = &self[..self.len().min(BINARY_BYTES)];

@@ -3,6 +3,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::{KeyArgument, KeyError, KeyPart};
+use crate::edm::ValueForm;
 
 /// A PartitionKey that is spread over `N` partitions, for more writes than one partition accepts.
 ///
@@ -135,6 +136,10 @@ impl<K: KeyPart, const N: u16> KeyPart for Bucketed<K, N> {
         Some(width) => Some(Self::DIGITS + 1 + width),
         None => None,
     };
+
+    fn form() -> ValueForm {
+        K::form().within(&format!("{N} buckets"))
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(Self::write(self.bucket, &self.key.to_key()?)))

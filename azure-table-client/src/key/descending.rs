@@ -5,6 +5,7 @@ use std::ops::Deref;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 
 use super::{KeyError, KeyPart};
+use crate::edm::ValueForm;
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm, TableValue, ToEdm};
 
 /// Reverses the order of a key, so that the newest row comes first.
@@ -46,6 +47,10 @@ impl<T> From<T> for Descending<T> {
 impl<T: ToEdm> ToEdm for Descending<T> {
     const EDM_TYPE: EdmType = T::EDM_TYPE;
 
+    fn form() -> ValueForm {
+        T::form()
+    }
+
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.0.to_edm()
     }
@@ -76,6 +81,10 @@ const TICKS_WIDTH: usize = 19;
 impl KeyPart for Descending<EdmDateTime> {
     const WIDTH: Option<usize> = Some(TICKS_WIDTH);
 
+    fn form() -> ValueForm {
+        ValueForm::named("descending date-time")
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let ticks = EdmDateTime::MAX.ticks() - self.0.ticks();
         Ok(Cow::Owned(format!("{ticks:0TICKS_WIDTH$}")))
@@ -91,6 +100,10 @@ impl KeyPart for Descending<EdmDateTime> {
 /// property.
 impl KeyPart for Descending<DateTime<Utc>> {
     const WIDTH: Option<usize> = Some(TICKS_WIDTH);
+
+    fn form() -> ValueForm {
+        ValueForm::named("descending date-time")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let ticks = EdmDateTime::ticks_of(self.0)
@@ -120,6 +133,10 @@ fn descending_ticks(text: &str) -> Result<i64, KeyError> {
 impl KeyPart for Descending<NaiveDate> {
     const WIDTH: Option<usize> = Some(TICKS_WIDTH);
 
+    fn form() -> ValueForm {
+        ValueForm::named("descending date")
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let midnight = self.0.and_time(NaiveTime::MIN).and_utc();
         Ok(Cow::Owned(Descending(midnight).to_key()?.into_owned()))
@@ -139,6 +156,10 @@ impl KeyPart for Descending<NaiveDate> {
 impl KeyPart for Descending<NaiveDateTime> {
     const WIDTH: Option<usize> = Some(TICKS_WIDTH);
 
+    fn form() -> ValueForm {
+        ValueForm::named("descending date-time")
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(Descending(self.0.and_utc()).to_key()?.into_owned()))
     }
@@ -155,6 +176,10 @@ where
     Descending<T::Inner>: KeyPart,
 {
     const WIDTH: Option<usize> = <Descending<T::Inner> as KeyPart>::WIDTH;
+
+    fn form() -> ValueForm {
+        <Descending<T::Inner> as KeyPart>::form()
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let inner = Descending(self.0.inner().clone());

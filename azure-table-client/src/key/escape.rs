@@ -7,6 +7,7 @@ use std::ops::{Deref, RangeInclusive};
 
 use super::order::ordinal;
 use super::{KeyError, KeyPart};
+use crate::edm::ValueForm;
 use crate::edm::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 
 /// Between the parts of a composite key. It sorts before every character of an escaped part, so
@@ -95,6 +96,10 @@ impl From<&str> for Escaped {
 impl ToEdm for Escaped {
     const EDM_TYPE: EdmType = EdmType::String;
 
+    fn form() -> ValueForm {
+        ValueForm::named("text")
+    }
+
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::String(Cow::Borrowed(&self.0))))
     }
@@ -109,6 +114,9 @@ impl FromEdm for Escaped {
 }
 
 impl KeyPart for Escaped {
+    fn form() -> ValueForm {
+        ValueForm::named("escaped text")
+    }
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(escape(&self.0))
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Descending, KeyError, KeyPart};
 use crate::edm::TableValue;
+use crate::edm::ValueForm;
 
 /// A whole number as a key part. The text of a value that is not negative is all digits, so a
 /// key format such as `{year:04}` can give it another width.
@@ -25,6 +26,10 @@ macro_rules! unsigned {
     ($($type:ident: $width:literal),*) => {$(
         impl KeyPart for $type {
             const WIDTH: Option<usize> = Some($width);
+
+            fn form() -> ValueForm {
+                ValueForm::named(stringify!($type))
+            }
 
             fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
                 Ok(Cow::Owned(format!("{self:0width$}", width = $width)))
@@ -48,6 +53,10 @@ macro_rules! signed {
     ($($type:ident: $unsigned:ident, $width:literal),*) => {$(
         impl KeyPart for $type {
             const WIDTH: Option<usize> = Some($width + 1);
+
+            fn form() -> ValueForm {
+                ValueForm::named(stringify!($type))
+            }
 
             fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
                 let (sign, rest) = if *self < 0 {
@@ -84,6 +93,10 @@ macro_rules! descending {
     ($($type:ident),*) => {$(
         impl KeyPart for Descending<$type> {
             const WIDTH: Option<usize> = <$type>::WIDTH;
+
+            fn form() -> ValueForm {
+                ValueForm::named(concat!("descending ", stringify!($type)))
+            }
 
             fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
                 Ok(Cow::Owned((!self.0).to_key()?.into_owned()))

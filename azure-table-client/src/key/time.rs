@@ -6,10 +6,15 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 
 use super::{Descending, KeyError, KeyPart};
+use crate::edm::ValueForm;
 use crate::edm::{DateTimeValue, EdmDateTime};
 
 impl KeyPart for EdmDateTime {
     const WIDTH: Option<usize> = Some(28);
+
+    fn form() -> ValueForm {
+        ValueForm::named("date-time")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(self.to_string()))
@@ -28,6 +33,10 @@ impl KeyPart for EdmDateTime {
 impl KeyPart for DateTime<Utc> {
     const WIDTH: Option<usize> = EdmDateTime::WIDTH;
 
+    fn form() -> ValueForm {
+        ValueForm::named("date-time")
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(EdmDateTime::from_chrono(*self)?.to_string()))
     }
@@ -39,6 +48,10 @@ impl KeyPart for DateTime<Utc> {
 
 impl KeyPart for NaiveDate {
     const WIDTH: Option<usize> = Some(10);
+
+    fn form() -> ValueForm {
+        ValueForm::named("date")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let text = self.to_string();
@@ -61,6 +74,10 @@ impl KeyPart for NaiveDate {
 /// Without the `Z`, since the time has no zone.
 impl KeyPart for NaiveDateTime {
     const WIDTH: Option<usize> = Some(27);
+
+    fn form() -> ValueForm {
+        ValueForm::named("date-time without Z")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let mut text = EdmDateTime::from_chrono(self.and_utc())?.to_string();
@@ -95,6 +112,10 @@ fn from_seconds_key<S: KeyPart>(text: &str) -> Result<(S, u32), KeyError> {
 impl KeyPart for Duration {
     const WIDTH: Option<usize> = Some(30);
 
+    fn form() -> ValueForm {
+        ValueForm::named("duration")
+    }
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         seconds_key(&self.as_secs(), self.subsec_nanos())
     }
@@ -107,6 +128,10 @@ impl KeyPart for Duration {
 /// Seconds rounded down, and the nanoseconds since then: -0.5 s is -1 s and 500,000,000 ns.
 impl KeyPart for TimeDelta {
     const WIDTH: Option<usize> = Some(30);
+
+    fn form() -> ValueForm {
+        ValueForm::named("signed duration")
+    }
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         let nanos = self.subsec_nanos();

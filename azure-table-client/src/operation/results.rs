@@ -13,7 +13,8 @@ pub enum Confirmation {
     #[default]
     Response,
     /// The response was lost or was a conflict, and the row has the id of the write; see
-    /// [`write_id_column`](crate::TableServiceClientBuilder::write_id_column).
+    /// [`write_id_column`](crate::TableServiceClientBuilder::write_id_column). The row may have changed since: a client
+    /// that merges without ids leaves the id in it.
     WriteId,
     /// The response was lost, and the rows are in the state that the write leaves. Another program that
     /// wrote the same values can be the cause; see [`exact`](crate::client::Call::exact).
@@ -36,8 +37,14 @@ pub struct ResponseInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// The entity's new version. If the success is known from reading back, this is the version that was read: after a
-    /// merge, another program may have changed other properties since.
+    /// The entity's new version. If the confirmation is not [`Response`](Confirmation::Response), this is the version
+    /// that was read back, which may be of a later write by another program:
+    ///
+    /// - [`WriteId`](Confirmation::WriteId): a merge by a client without ids, also of the same properties.
+    /// - [`Comparison`](Confirmation::Comparison): any write that left the values of this one, for example a merge of
+    ///   other properties.
+    ///
+    /// Before a write that names this version as its condition and must not overwrite such a change, read the entity.
     pub etag: ETag,
     /// Information about the response; its status is 201 or 204.
     pub response: ResponseInfo,

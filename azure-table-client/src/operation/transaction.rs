@@ -33,7 +33,10 @@ pub(super) const PATH: &str = "/$batch";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationResult {
-    /// The entity's new version; `None` for a delete, and if the response lacks it.
+    /// The entity's new version; `None` for a delete, and if the response lacks it. If the transaction's confirmation
+    /// is not [`Response`](crate::Confirmation::Response), this is the version that was read back, which may be of a
+    /// later write, as for [`Written::etag`](crate::Written::etag). The write id in one row proves the whole transaction, so
+    /// the other rows may have any later version.
     pub etag: Option<ETag>,
     /// The HTTP status of the operation.
     pub status: u16,
@@ -143,6 +146,10 @@ impl Batch {
         }
     }
 
+    pub(crate) fn table(&self) -> &str {
+        &self.target.table
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.row_keys.len()
     }
@@ -151,6 +158,11 @@ impl Batch {
     pub(crate) fn bytes(&self) -> usize {
         // `--`, the boundary, `--` and the end of the line, twice.
         self.body.len() + self.outer.len() + self.inner.len() + 12
+    }
+
+    /// The limit on [`bytes`](Self::bytes).
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.protocol().dialect().transaction_bytes()
     }
 
     pub(crate) fn write<T: TableEntity>(
@@ -262,7 +274,7 @@ impl Batch {
             self.body.truncate(end);
             return Err(refused);
         }
-        let (bytes, most) = (self.bytes(), self.protocol().dialect().transaction_bytes());
+        let (bytes, most) = (self.bytes(), self.max_bytes());
         if bytes > most {
             self.body.truncate(end);
             let full = Refused::Full(Error::invalid_input(format!(

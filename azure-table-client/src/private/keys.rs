@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{KeyText, Text};
+use crate::entity::schema::KeyElement;
 use crate::entity::{DecodeError, KeyError, KeyNumber, KeyPart, Row, TickKey};
 use crate::key::{KeyForm, KeyLayout, KeyPiece};
 
@@ -15,6 +16,9 @@ use crate::key::{KeyForm, KeyLayout, KeyPiece};
 pub trait KeyField: Sized {
     /// The number of characters of every text, if they all have the same.
     const WIDTH: Option<usize>;
+
+    /// Describes a field of this type in a key.
+    fn element(name: &str, format: &str, ty: &str) -> KeyElement;
 
     /// The key's text.
     fn text(&self) -> KeyText<'_>;
@@ -41,6 +45,17 @@ pub trait KeyField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: KeyPart> KeyField for T {
     const WIDTH: Option<usize> = T::WIDTH;
+
+    fn element(name: &str, format: &str, ty: &str) -> KeyElement {
+        // A text of fixed width is not escaped.
+        let format = if T::WIDTH.is_some() && format == "escaped" { "" } else { format };
+        KeyElement::Field {
+            name: name.to_owned(),
+            format: format.to_owned(),
+            form: T::form(),
+            rust_type: ty.to_owned(),
+        }
+    }
 
     fn held(&self) -> Result<Self, KeyError> {
         T::from_key(self.to_key()?)

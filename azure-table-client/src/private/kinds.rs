@@ -2,6 +2,7 @@
 
 use super::{KeyText, PropertyField};
 use crate::decode::{Policy, Reading};
+use crate::entity::schema::Schema;
 use crate::entity::{
     Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
     TypedKeys,
@@ -34,6 +35,9 @@ pub fn read_kind<K: PropertyField>(
 pub trait KindField: Sized {
     /// The names of its properties.
     const COLUMNS: &'static [&'static str];
+
+    /// The stored form.
+    fn schema() -> Schema;
 
     /// The PartitionKey.
     fn partition_key(&self) -> KeyText<'_>;
@@ -69,6 +73,10 @@ pub trait KindField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: TableEntity> KindField for T {
     const COLUMNS: &'static [&'static str] = T::COLUMNS;
+
+    fn schema() -> Schema {
+        T::schema()
+    }
 
     fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError> {
         T::check_columns()?;

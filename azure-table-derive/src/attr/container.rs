@@ -3,6 +3,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, LitStr, Path, Type};
 
+use super::index::IndexOptions;
 use super::item::{Item, ItemValue, Items, Place};
 use super::policy::Reading;
 use crate::errors::Errors;
@@ -16,6 +17,7 @@ pub(crate) struct ContainerAttrs {
     pub(crate) rename_all: Option<RenameRule>,
     pub(crate) partition_key: Option<KeyAttr>,
     pub(crate) row_key: Option<KeyAttr>,
+    pub(crate) indexes: Vec<IndexOptions>,
     pub(crate) no_constructors: bool,
     pub(crate) deny_unknown: Option<Item>,
     pub(crate) discriminator: Option<Discriminator>,
@@ -78,6 +80,7 @@ impl ContainerAttrs {
             rename_all,
             partition_key: items.take("partition_key").and_then(KeyAttr::of),
             row_key: items.take("row_key").and_then(KeyAttr::of),
+            indexes: items.indexes(),
             no_constructors: items.take("no_constructors").is_some(),
             deny_unknown: items.take("deny_unknown"),
             discriminator: by_property.or(by_row_key.map(|_| Discriminator::RowKey)),
@@ -110,7 +113,7 @@ impl ContainerAttrs {
 impl KeyAttr {
     fn of(item: Item) -> Option<Self> {
         match &item.value {
-            ItemValue::None => None,
+            ItemValue::None | ItemValue::Index(_) => None,
             ItemValue::Text(format) => Some(Self::Format(format.clone())),
             ItemValue::Fields(fields) => {
                 let fields = fields.clone();

@@ -6,6 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::ParseStream;
 use syn::{Attribute, Lit, LitStr, Meta, Token, parenthesized, token};
 
+use super::index::IndexOptions;
 use crate::errors::Errors;
 use crate::typo;
 
@@ -54,12 +55,14 @@ enum Value {
     Optional,
     /// A format in quotes, or a list of fields in parentheses.
     Fields,
+    /// The field of an index and its options, in parentheses.
+    Index,
 }
 
 #[rustfmt::skip]
-const KEYS: [Key; 40] = {
+const KEYS: [Key; 41] = {
     use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, Newtype, ProjectedField, Projection, Set, Table};
-    use Value::{Always, Fields, Never, Optional};
+    use Value::{Always, Fields, Index, Never, Optional};
     const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> Key {
         Key { name, value, places, elsewhere }
     }
@@ -75,6 +78,7 @@ const KEYS: [Key; 40] = {
         key("row_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
         key("also_property", Never, &[Field], "marks a field that is a key or a part of one: move it there"),
         key("no_constructors", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("index", Index, &[Entity], "is for a struct with #[derive(TableEntity)], and names the field: `index(by = \"field\")`"),
         key("deny_unknown", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
         key("discriminator", Always, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
         key("discriminator_in_row_key", Never, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
@@ -148,6 +152,7 @@ impl Key {
             Value::Always => format!("`{} = \"…\"`", self.name),
             Value::Optional => format!("`{0}` or `{0} = \"…\"`", self.name),
             Value::Fields => format!("`{0}(field, …)` or `{0} = \"{{field}}…\"`", self.name),
+            Value::Index => format!("`{}(by = \"field\")`", self.name),
         }
     }
 
@@ -168,8 +173,13 @@ impl Key {
             let fields = fields.parse_terminated(Ident::parse_any, Token![,])?;
             return Ok(ItemValue::Fields(fields.into_iter().collect()));
         }
+        if matches!(self.value, Value::Index) && input.peek(token::Paren) {
+            let options;
+            parenthesized!(options in input);
+            return IndexOptions::read(ident, &options, errors).map(ItemValue::Index);
+        }
         if input.parse::<Option<Token![=]>>()?.is_some()
-            && !matches!(self.value, Value::Never)
+            && !matches!(self.value, Value::Never | Value::Index)
             && let Ok(text) = input.parse()
         {
             return Ok(ItemValue::Text(text));
@@ -178,6 +188,7 @@ impl Key {
             Value::Never => "takes no value",
             Value::Always | Value::Optional => "takes text in quotes",
             Value::Fields => "takes the fields of the key, or a format",
+            Value::Index => "takes its field and its options",
         };
         let rest = take_rest(input)?;
         errors.report(
@@ -194,6 +205,7 @@ pub(crate) enum ItemValue {
     None,
     Text(LitStr),
     Fields(Vec<Ident>),
+    Index(IndexOptions),
 }
 
 /// A key, and its value if it has one.
@@ -288,8 +300,9 @@ impl Items {
             errors.push(input.error("a comma is missing before this"));
         }
         let item = Item { key, ident, value };
-        // A property can have several former names.
-        if item.name() != "alias" && self.0.iter().any(|known| known.name() == item.name()) {
+        // A property can have several former names, and an entity several indexes.
+        let is_repeatable = matches!(item.name(), "alias" | "index");
+        if !is_repeatable && self.0.iter().any(|known| known.name() == item.name()) {
             errors.report(&item, format!("`{item}` occurs twice: remove one"));
         } else {
             self.0.push(item);
@@ -311,6 +324,17 @@ impl Items {
         self.0.iter().filter(|item| matches(item.name())).cloned().collect()
     }
 
+    /// The indexes of an entity that name a field.
+    pub(super) fn indexes(&mut self) -> Vec<IndexOptions> {
+        let indexes = std::iter::from_fn(|| self.take("index"));
+        indexes
+            .filter_map(|item| match item.value {
+                ItemValue::Index(options) if options.by.is_some() => Some(options),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The texts of an item that can be repeated.
     pub(super) fn texts(&mut self, name: &str) -> Vec<LitStr> {
         std::iter::from_fn(|| self.take(name)).filter_map(|item| item.text().cloned()).collect()
@@ -318,7 +342,7 @@ impl Items {
 }
 
 /// Returns the remaining tokens of an item.
-fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+pub(super) fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut rest = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {
         input.parse::<TokenTree>()?.to_tokens(&mut rest);

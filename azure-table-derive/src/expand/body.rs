@@ -1,6 +1,6 @@
 //! Writing and reading the fields that are not keys, for entities and groups.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned as _;
@@ -55,7 +55,7 @@ impl Body<'_> {
             match &property.skip_if {
                 None => write,
                 Some(function) => {
-                    let skip = quote_spanned!(function.span()=> let __skip: __table::bool = #function(&self.#ident););
+                    let skip = quote_spanned!(local(function.span())=> let __skip: __table::bool = #function(&self.#ident););
                     quote!({ #skip if !__skip { #write } })
                 }
             }
@@ -144,10 +144,7 @@ impl Body<'_> {
             }
             BlockKind::Split { .. } => quote!(#field::read(#row, #first)),
         };
-        let takes_default =
-            self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
-        let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
-            .then_some(&DefaultValue::Trait);
+        let shared = self.takes_default(&block.kind).then_some(&DefaultValue::Trait);
         match block.default.as_ref().or(shared) {
             None => read(quote!(__row), first),
             Some(default) => {
@@ -165,6 +162,13 @@ impl Body<'_> {
         }
     }
 
+    /// Whether the struct's policy gives a default to a field of several properties.
+    pub(super) fn takes_default(&self, kind: &BlockKind) -> bool {
+        let policy = self.reading.missing.as_ref();
+        let takes_default = policy.is_some_and(|(policy, _)| *policy == Policy::Default);
+        takes_default && !matches!(kind, BlockKind::Flatten { .. })
+    }
+
     /// The struct of these fields, the computed ones included. The copies of keys are compared with them.
     pub(super) fn build(&self, reads: &[TokenStream]) -> TokenStream {
         let copies = self.properties.iter().enumerate().filter(|(_, property)| property.is_copy);
@@ -173,7 +177,8 @@ impl Body<'_> {
             return quote!(__table::Ok(Self { #(#reads,)* }));
         }
         let computed = self.computed.iter().map(|(Field { ident, ty }, function)| {
-            let value = quote_spanned!(function.span()=> let __value: #ty = #function(&__entity););
+            let value =
+                quote_spanned!(local(function.span())=> let __value: #ty = #function(&__entity););
             quote!(#value __entity.#ident = __value;)
         });
         let mutable = (!self.computed.is_empty()).then(|| quote!(mut));
@@ -207,11 +212,11 @@ impl BlockKind {
 
 /// The settings of a property that is not read by the rules of its type.
 #[derive(Default)]
-struct Policies {
-    missing: Option<Policy>,
+pub(super) struct Policies {
+    pub(super) missing: Option<Policy>,
     null: Option<Policy>,
-    mistyped: Option<Policy>,
-    accept: Option<Accept>,
+    pub(super) mistyped: Option<Policy>,
+    pub(super) accept: Option<Accept>,
 }
 
 impl Property<'_> {
@@ -223,14 +228,14 @@ impl Property<'_> {
         };
         let encode = |value: TokenStream| {
             let module = codec.module();
-            let encoded = quote_spanned! {module.span()=>
+            let encoded = quote_spanned! {local(module.span())=>
                 let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(#value);
             };
-            let write = quote_spanned!(module.span()=> __table::write_encoded(__writer, #member, __encoded)?;);
+            let write = quote_spanned!(local(module.span())=> __table::write_encoded(__writer, #member, __encoded)?;);
             quote!({ #encoded #write })
         };
         if self.inner_of_option().is_none() {
-            return encode(quote_spanned!(codec.module().span()=> &self.#ident));
+            return encode(quote_spanned!(local(codec.module().span())=> &self.#ident));
         }
         let write = encode(quote!(__value));
         quote!(if let __table::Some(__value) = &self.#ident { #write })
@@ -248,7 +253,7 @@ impl Property<'_> {
     }
 
     /// Returns the policies of the field and the struct; `None` if neither has any.
-    fn policies(&self, body: &Body<'_>) -> Option<Policies> {
+    pub(super) fn policies(&self, body: &Body<'_>) -> Option<Policies> {
         let (own, shared) = (&self.reading, body.reading);
         let is_settled = self.default.is_some() || self.inner_of_option().is_some();
         let policy = |own: &Option<(Policy, _)>, shared: &Option<(Policy, _)>| {
@@ -321,16 +326,21 @@ impl Property<'_> {
         let module = codec.module();
         let value_ty = self.inner_of_option().unwrap_or(ty);
         // With its type stated, a function of another one is refused where it is named.
-        let decoded = quote_spanned! {module.span()=>
+        let decoded = quote_spanned! {local(module.span())=>
             let __decoded: __table::Result<#value_ty, __table::ConvertError> = #module::decode(__stored);
         };
         let value =
             if is_option { quote!(__decoded.map(__table::Some)) } else { quote!(__decoded) };
-        let read = quote_spanned!(module.span()=> __table::read_decoded);
+        let read = quote_spanned!(local(module.span())=> __table::read_decoded);
         quote! {
             #read(__row, #column, #reading, |__stored| { #decoded #value }, || #default)
         }
     }
+}
+
+/// The span for errors, with the local names of the generated function: an attribute may come from another macro.
+pub(super) fn local(span: Span) -> Span {
+    span.resolved_at(Span::call_site())
 }
 
 /// The name of a property with all that JSON has before the value.
@@ -353,7 +363,7 @@ impl Codec {
 }
 
 impl Policy {
-    fn tokens(self) -> TokenStream {
+    pub(super) fn tokens(self) -> TokenStream {
         match self {
             Self::Error => quote!(__table::Policy::Error),
             Self::Default | Self::None => quote!(__table::Policy::UseDefault),

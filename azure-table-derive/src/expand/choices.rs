@@ -3,6 +3,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned as _;
 
+use super::schema;
 use crate::choices::Choices;
 
 /// `ToEdm`, `FromEdm` and `KeyPart` for an enum.
@@ -44,6 +45,11 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
     let owned_text = other
         .as_ref()
         .map(|(other, value)| quote!(#ident::#other(__text) => #value::into_value(__text),));
+    let stored: Vec<_> = (choices.variants.iter())
+        .map(|choice| &choice.name)
+        .map(|name| quote!(__table::String::from(#name)))
+        .collect();
+    let form = schema::of_choices(choices, &stored);
     let known = known(choices);
     let of_other = other
         .as_ref()
@@ -60,6 +66,8 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
         #[automatically_derived]
         impl __table::ToEdm for #ident {
             const EDM_TYPE: __table::EdmType = __table::EdmType::String;
+
+            #form
 
             fn to_edm(&self) -> __table::Result<__table::Option<__table::EdmCow<'_>>, __table::ConvertError> {
                 let __text: &__table::str = match self {
@@ -96,6 +104,10 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
 
         #[automatically_derived]
         impl __table::KeyPart for #ident {
+            fn form() -> __table::ValueForm {
+                __table::key_choices::<Self>()
+            }
+
             fn to_key(&self) -> __table::KeyText<'_> {
                 __table::text_key(self)
             }
@@ -172,6 +184,9 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
             impl __table::OrderedEdm for #ident {}
         }
     });
+    let stored: Vec<_> =
+        numbers.iter().map(|number| quote!(__table::number_text(#number))).collect();
+    let form = schema::of_choices(choices, &stored);
     let known = known(choices);
     let no_variant = match &other {
         Some((other, value)) => quote!(__table::Ok(Self::#other(#value::from_value(__number)))),
@@ -183,6 +198,8 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
         #[automatically_derived]
         impl __table::ToEdm for #ident {
             const EDM_TYPE: __table::EdmType = __table::EdmType::Int32;
+
+            #form
 
             fn to_edm(&self) -> __table::Result<__table::Option<__table::EdmCow<'_>>, __table::ConvertError> {
                 let __number = match self {
@@ -219,6 +236,10 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
         #[automatically_derived]
         impl __table::KeyPart for #ident {
             const WIDTH: __table::Option<__table::usize> = <__table::i32 as __table::KeyPart>::WIDTH;
+
+            fn form() -> __table::ValueForm {
+                __table::key_choices::<Self>()
+            }
 
             fn to_key(&self) -> __table::KeyText<'_> {
                 __table::number_key(self)

@@ -6,6 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Type, Visibility, parse_quote};
 
+use super::body::local;
 use super::column_struct::{Column, ColumnStruct, Columns};
 use crate::attr::{Accept, Codec, ContainerAttrs};
 use crate::key_format::Form;
@@ -352,7 +353,7 @@ fn codecs(body: &Body<'_>) -> Vec<(Ident, TokenStream)> {
         .map(|(property, module)| {
             let name = codec_name(body, property);
             let ty = property.inner_of_option().unwrap_or(property.field.ty);
-            let encode = quote_spanned! {module.span()=>
+            let encode = quote_spanned! {local(module.span())=>
                 let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(__value);
                 __table::stored_of(__encoded)
             };

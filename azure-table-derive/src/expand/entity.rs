@@ -3,7 +3,8 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
-use super::bounds;
+use super::body::local;
+use super::{bounds, schema};
 use crate::model::{Entity, Field, Key};
 
 /// `TableEntity`.
@@ -18,6 +19,7 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let where_clause = bounds::of_entity(entity);
 
     let names = body.names();
+    let schema = schema::of_entity(entity);
     let keeps_others = (body.extra.is_some() || entity.deny_unknown).then(|| {
         quote!(
             const KEEPS_OTHERS: __table::bool = true;
@@ -75,6 +77,8 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             #keeps_others
 
             #columns
+
+            #schema
 
             fn partition_key(&self) -> __table::KeyText<'_> {
                 #partition_key
@@ -155,7 +159,7 @@ impl Entity<'_> {
         let exact = self.exact.iter().filter(|field| key.has(field));
         let checks = exact.map(|Field { ident, ty }| {
             let name = ident.unraw().to_string();
-            quote_spanned!(ty.span()=> __table::check_ticks::<#ty>(#name, &self.#ident)?;)
+            quote_spanned!(local(ty.span())=> __table::check_ticks::<#ty>(#name, &self.#ident)?;)
         });
         quote!(#(#checks)* #text)
     }

@@ -12,6 +12,14 @@ pub(super) fn entity(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let named_table = named_table::expand(input, attrs.name.as_ref(), where_clause);
+    let indexes = (!attrs.indexes.is_empty()).then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics __table::HasIndexes for #ident #ty_generics #where_clause {
+                const INDEXES: &'static [__table::IndexDefinition] = &[];
+            }
+        }
+    });
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
@@ -44,6 +52,7 @@ pub(super) fn entity(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream
 
             fn typed_columns<__E>(_: &__table::str) {}
         }
+        #indexes
         #named_table
     }
 }

@@ -1,7 +1,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::bounds;
+use super::{bounds, schema};
 use crate::model::{Block, Body};
 
 /// `PropertyGroup`.
@@ -13,6 +13,7 @@ pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
     let own = body.properties.len();
     let fields = body.blocks.iter().map(Block::field_trait);
     let further_columns = body.further_columns();
+    let schema = schema::of_group(body);
     let writes = body.writes();
     let build = body.build(&body.reads(Some(&quote!(__first))));
     quote! {
@@ -25,6 +26,8 @@ pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
                 #(__columns.property(#names);)*
                 #(#further_columns)*
             }
+
+            #schema
 
             fn write_properties(
                 &self,

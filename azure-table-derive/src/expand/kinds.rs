@@ -4,7 +4,7 @@ use quote::{quote, quote_spanned};
 use crate::kinds::{Kind, Kinds};
 
 /// `TableEntity` for an enum of entities.
-pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
+pub(super) fn expand(kinds: &Kinds<'_>, schema: &TokenStream) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
     let no_more = TokenStream::new();
@@ -66,6 +66,8 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             const COLUMNS: &'static [&'static __table::str] = &[];
             const KEEPS_OTHERS: __table::bool = true;
             #discriminator
+
+            #schema
 
             fn check_columns() -> __table::Result<(), __table::LimitError> {
                 #(#checks)*

@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::Replication;
-use crate::{DynamicEntity, LocationMode, TableServiceClient};
+use crate::{DynamicEntity, Location, LocationMode, TableServiceClient};
 
 fn last_sync_time(service: &MockTableService) -> SystemTime {
     service.core().store.last_sync_time(service.core().clock.now())
@@ -114,4 +114,22 @@ async fn the_client_reads_the_secondary_and_its_statistics() {
     assert_eq!(stats.replication, Replication::Live);
     assert_eq!(stats.last_sync, Some(Standing.now()));
     assert_eq!(client.table_named::<DynamicEntity>("Blogs").query().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn a_call_can_read_the_primary_only() {
+    let service = strict();
+    let client = service
+        .client_builder()
+        .secondary_endpoint(format!("http://{IN_PROCESS_AUTHORITY}/devstoreaccount1-secondary"))
+        .locations(LocationMode::SecondaryThenPrimary)
+        .build()
+        .unwrap();
+    let blogs = client.table_named::<DynamicEntity>("Blogs");
+    blogs.insert(&DynamicEntity::new("Channel9", "1")).await.unwrap();
+    let key = ("Channel9", "1");
+    assert_eq!(blogs.get(key).await.unwrap().location(), Location::Secondary);
+    assert_eq!(blogs.get(key).primary_only().await.unwrap().location(), Location::Primary);
+    assert_eq!(blogs.query().await.unwrap().cost.secondary_pages, 1);
+    assert_eq!(blogs.query().primary_only().await.unwrap().cost.secondary_pages, 0);
 }

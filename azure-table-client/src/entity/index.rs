@@ -1,0 +1,34 @@
+use super::TableEntity;
+
+/// A [`TableEntity`] with secondary indexes; the derive implements it.
+///
+/// It describes the indexes only. Nothing in this crate maintains them: the crate `azure-table-patterns` does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no indexes",
+    label = "no index is declared",
+    note = "write #[table(index(by = \"field\"))] on the struct, next to #[derive(TableEntity)]"
+)]
+pub trait HasIndexes: TableEntity {
+    /// The indexes, in the order in which they are declared.
+    const INDEXES: &'static [IndexDefinition];
+}
+
+/// A secondary index by one property; see [`HasIndexes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexDefinition {
+    /// The name of the property.
+    pub property: &'static str,
+    /// Whether no two entities may have the same value.
+    pub unique: bool,
+    /// Whether the index is in the partition of each entity, and finds entities of one partition. A unique value is then
+    /// unique in its partition.
+    pub in_partition: bool,
+}
+
+impl IndexDefinition {
+    #[doc(hidden)]
+    pub const fn new(property: &'static str, unique: bool, in_partition: bool) -> Self {
+        Self { property, unique, in_partition }
+    }
+}
