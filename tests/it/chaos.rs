@@ -11,10 +11,8 @@
 //! seed with one seed and one operation repeats the round alone.
 
 mod bulk_runs;
-mod clock;
 mod contests;
 mod contexts;
-mod faults;
 mod ledger;
 mod registers;
 mod requests;
@@ -26,6 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
+use azure_table_tests::chaos::faults;
 use azure_table_tests::sized;
 use fastrand::Rng;
 

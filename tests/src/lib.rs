@@ -9,7 +9,9 @@
     reason = "everything here is a test"
 )]
 
+pub mod chaos;
 pub mod conformance;
+pub mod crashes;
 pub mod fuzz;
 pub mod left_out;
 mod target;

@@ -11,9 +11,9 @@ use std::task::Poll;
 use azure_table_client::DynamicEntity;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_tests::chaos::faults::ActiveFault;
 use tokio::task::yield_now;
 
-use super::faults::ActiveFault;
 use super::ledger::Key;
 use super::world::{TABLE, WRITE_ID, mark_of};
 

@@ -11,10 +11,10 @@ use azure_table_client::{
     DynamicEntity, ETag, Error, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient,
     TableServiceClient,
 };
+use azure_table_tests::chaos::MachineClock;
 use fastrand::Rng;
 use tokio::time::sleep;
 
-use super::clock::SkewedClock;
 use super::contests::{CLAIMS, COUNTERS, Contests};
 use super::ledger::{
     Api, Deletion, Effect, Findings, Key, Known, Ledger, Reported, Version, Write,
@@ -62,7 +62,7 @@ struct Inner {
     requests: Arc<Requests>,
     /// A client on a machine with a correct clock, and one on a machine whose clock is off.
     services: [TableServiceClient; 2],
-    clock: Arc<SkewedClock>,
+    clock: Arc<MachineClock>,
     ids: AtomicU64,
     steps: AtomicU64,
     history: Mutex<History>,
@@ -162,7 +162,7 @@ impl World {
             Caller::Credulous => 3,
         };
         let requests = Requests::new(mock);
-        let clock = SkewedClock::new(mock.clock());
+        let clock = Arc::new(MachineClock::new(mock.clock(), 1.0));
         let service = |clock| {
             let text = mock.connection_string();
             let builder = TableServiceClient::builder_from_connection_string(&text)
@@ -249,7 +249,7 @@ impl World {
     pub(super) async fn disturb(&self, mut chance: Rng) {
         for _ in 0..3 {
             sleep(Duration::from_secs(chance.u64(1..30))).await;
-            self.inner.clock.skew(chance.i64(-5..6));
+            self.inner.clock.skew(chance.i64(-5..6) * 3600);
             if self.inner.setup.deletes_table {
                 self.recreate_table().await;
             }

@@ -7,13 +7,15 @@ use azure_table_client::mock::{AddedFault, Fault, MockTableService};
 
 /// A fault in the plan of a round.
 #[derive(Debug, Clone)]
-pub(super) struct ActiveFault {
-    pub(super) name: &'static str,
-    pub(super) added: AddedFault,
+pub struct ActiveFault {
+    /// What happens.
+    pub name: &'static str,
+    /// Counts the requests that met it.
+    pub added: AddedFault,
     /// Whether it counts for the share of requests with a fault; short pages do not count.
-    pub(super) is_failure: bool,
+    pub is_failure: bool,
     /// Whether it delivers a request twice.
-    pub(super) is_repetition: bool,
+    pub is_repetition: bool,
 }
 
 const ENTITY_OPERATIONS: [Operation; 9] = [
@@ -36,7 +38,8 @@ const REPEATED: &str = "delivered twice";
 const SHORT_PAGE: &str = "short page";
 const HELD_NAME: &str = "table being deleted";
 
-pub(super) fn add(mock: &MockTableService) -> Vec<ActiveFault> {
+/// Adds the faults to the mock.
+pub fn add(mock: &MockTableService) -> Vec<ActiveFault> {
     let (ms, secs) = (Duration::from_millis, Duration::from_secs);
     let faults = [
         ("connection refused", Fault::refuse_connection(), 0.015),
