@@ -1,0 +1,167 @@
+//! The error of every pattern.
+
+use std::fmt;
+
+use azure_table_client::{EntityKey, Outcome};
+
+/// The reason why an operation of a pattern failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Error {
+    /// A request failed, or the client refused its input.
+    Client(azure_table_client::Error),
+    /// The input is outside the limits of the pattern. Nothing was sent.
+    InvalidInput(String),
+    /// A row contradicts the pattern, or is missing: another program wrote or deleted it. Correct or delete the row.
+    InvalidRow {
+        /// The key of the row.
+        key: EntityKey,
+        /// The contradiction.
+        reason: String,
+    },
+    /// An operation of several requests failed, or one that was sent several times. Repeat one that is not applied. If the
+    /// outcome is unknown, the page of the pattern states how to find out.
+    Failed {
+        /// Whether the operation was applied, as far as the service's responses prove it.
+        outcome: Outcome,
+        /// The error of the request that failed; none if the operation took too long.
+        error: Option<azure_table_client::Error>,
+    },
+    /// Another program changed the entity first, and nothing was written. Read it again.
+    Conflict {
+        /// The key of the entity.
+        key: EntityKey,
+    },
+    /// An event stream does not have the version that the append expects, and none of the append's events. Load the
+    /// events since then, and decide again.
+    WrongVersion {
+        /// The PartitionKey of the stream.
+        stream: String,
+        /// The version that the append expects.
+        expected: u64,
+        /// The version of the stream.
+        version: u64,
+    },
+    /// Another entity has the value of a unique index: choose another value. The value itself is not shown, since it may
+    /// be secret.
+    ValueTaken {
+        /// The property of the index.
+        index: &'static str,
+        /// The entity that has the value, if it is known.
+        owner: Option<EntityKey>,
+    },
+    /// The lease is no longer held, or a row has seen a newer token. Stop the work, and acquire the lease again.
+    Lost {
+        /// The token that is no longer valid.
+        token: i64,
+        /// Whether the call was applied before. The outcome of a call that was sent in time is often unknown.
+        outcome: Outcome,
+    },
+    /// Other programs wrote first in each of several rounds, and nothing was applied. Try again, with fewer writers at a time.
+    Contended {
+        /// The operation that was repeated.
+        what: String,
+        /// The number of rounds.
+        rounds: u32,
+    },
+    /// The sequence in the row with this key has too few numbers left.
+    Exhausted(EntityKey),
+}
+
+impl Error {
+    /// Returns whether the operation was applied, as far as the service's responses prove it.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Client(error) => error.outcome(),
+            Self::Failed { outcome, .. } | Self::Lost { outcome, .. } => *outcome,
+            Self::InvalidRow { .. } => Outcome::Unknown,
+            Self::InvalidInput(_)
+            | Self::Conflict { .. }
+            | Self::WrongVersion { .. }
+            | Self::ValueTaken { .. }
+            | Self::Contended { .. }
+            | Self::Exhausted(_) => Outcome::NotApplied,
+        }
+    }
+
+    /// A failure of an operation that can never be applied.
+    pub(crate) const fn not_applied(error: Option<azure_table_client::Error>) -> Self {
+        Self::Failed { outcome: Outcome::NotApplied, error }
+    }
+
+    /// Reports that the outcome is unknown if an earlier request of the operation may have been applied.
+    pub(crate) fn unless_proved(self, is_open: bool) -> Self {
+        match self {
+            Self::Client(error) if is_open && error.outcome() == Outcome::NotApplied => {
+                Self::unknown(error)
+            }
+            other => other,
+        }
+    }
+
+    /// A failure whose outcome is not proved.
+    pub(crate) const fn unknown(error: azure_table_client::Error) -> Self {
+        Self::Failed { outcome: Outcome::Unknown, error: Some(error) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => error.fmt(f),
+            Self::InvalidInput(reason) => write!(f, "invalid input: {reason}"),
+            Self::InvalidRow { key, reason } => write!(f, "invalid row {key}: {reason}"),
+            Self::Failed { outcome, error } => {
+                f.write_str(match outcome {
+                    Outcome::Applied => "the operation was applied, and replaced since",
+                    Outcome::NotApplied => "the operation was not applied, repeat it",
+                    Outcome::Unknown => "it is unknown whether the operation was applied",
+                })?;
+                match error {
+                    Some(error) => write!(f, ": {error}"),
+                    None => f.write_str(": it took too long"),
+                }
+            }
+            Self::Conflict { key } => {
+                write!(f, "entity changed: another program wrote {key} first, read it again")
+            }
+            Self::WrongVersion { stream, expected, version } => write!(
+                f,
+                "event stream {stream:?} has another version: load the events since then, and decide again \
+                 (version {version}, expected {expected})"
+            ),
+            Self::ValueTaken { index, owner: None } => {
+                write!(f, "value taken: another entity has the value of {index}")
+            }
+            Self::ValueTaken { index, owner: Some(owner) } => {
+                write!(f, "value taken: the entity {owner} has the value of {index}")
+            }
+            Self::Lost { token, .. } => write!(
+                f,
+                "lease lost: its token is no longer valid ({token}); stop the work and acquire the lease again"
+            ),
+            Self::Contended { what, rounds } => {
+                write!(f, "{what}: other programs wrote first, try again ({rounds} rounds)")
+            }
+            Self::Exhausted(key) => {
+                write!(f, "sequence exhausted: {key} has too few numbers left; start another row")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Client(error) => error.source(),
+            Self::Failed { error: Some(error), .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<azure_table_client::Error> for Error {
+    fn from(error: azure_table_client::Error) -> Self {
+        Self::Client(error)
+    }
+}

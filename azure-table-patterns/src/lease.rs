@@ -1,0 +1,316 @@
+#![doc = include_str!("../docs/links.md")]
+#![doc = include_str!("../docs/pictures.md")]
+#![doc = include_str!("../docs/lease.md")]
+
+mod fence;
+mod guard;
+mod hold;
+mod row;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use azure_table_client::{
+    Confirmation, DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
+};
+use futures_util::future::{Either, select};
+
+use crate::Error;
+use crate::ids::attempt_id;
+use row::{Acquisition, LeaseRow};
+
+pub use fence::merge_fenced;
+pub use guard::Guard;
+
+/// The shortest and the longest time to live.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The columns that only a lease writes.
+pub(crate) const COLUMNS: [&str; 6] = row::COLUMNS;
+
+/// A lease that this program may acquire.
+///
+/// A value acquires for one worker. Several workers of a program that exclude each other need a value each.
+#[must_use = "a lease is held only by a guard that it acquires"]
+pub struct Lease {
+    table: TableClient<DynamicEntity>,
+    key: EntityKey,
+    ttl: Duration,
+    margin: Duration,
+    holder: String,
+    inserts: bool,
+    /// The acquisition that is not yet a guard.
+    acquisition: Acquisition,
+    seen: Option<Seen>,
+}
+
+/// A row that another program holds.
+#[derive(Debug)]
+struct Seen {
+    etag: ETag,
+    /// The end of the holder's time to live, counted from the arrival of the first response that showed this version.
+    until: Instant,
+}
+
+impl Lease {
+    /// Returns the lease in the row with this key, with a time to live from 1 second to 24 hours.
+    ///
+    /// The row may have more columns, which every call keeps; a row without the columns of a lease is free.
+    pub fn new<T: TableEntity>(
+        table: &TableClient<T>,
+        key: impl Into<EntityKey>,
+        ttl: Duration,
+    ) -> Self {
+        Self {
+            table: table.with_entity(),
+            key: key.into(),
+            ttl,
+            margin: ttl / 10,
+            holder: String::new(),
+            inserts: true,
+            acquisition: Acquisition::new(attempt_id()),
+            seen: None,
+        }
+    }
+
+    /// Sets the name that the row shows to people while the lease is held. The default is empty.
+    pub fn holder(mut self, name: impl Into<String>) -> Self {
+        self.holder = name.into();
+        self
+    }
+
+    /// Sets the time by which a guard becomes invalid before the time to live ends; a tenth of it by default.
+    ///
+    /// The clocks of two machines must not drift apart by more than this in one time to live.
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = margin;
+        self
+    }
+
+    /// Acquires the lease only if its row exists: acquiring then never inserts it.
+    ///
+    /// For rows that are work, and that [`Guard::delete`] removes once the work is done.
+    pub fn existing(mut self) -> Self {
+        self.inserts = false;
+        self
+    }
+
+    /// Looks at the row once, and acquires the lease if it is free. Returns `None` if another program holds it.
+    ///
+    /// A row that is held becomes free once this value has seen one version of it for the holder's whole time to
+    /// live, so the call has to be repeated; [`acquire`](Self::acquire) does that. The observation stays in this value.
+    ///
+    /// # Errors
+    /// A request failed. If the [outcome](Error::outcome) is unknown, the lease is not held by this program, although
+    /// the row may show it as the holder; the next call of this value resolves that without a wait. With
+    /// [`existing`](Self::existing), 404 if the row does not exist. Before anything is sent: the time to live or the
+    /// margin is out of range, or the client refuses the key.
+    pub async fn acquire_now(&mut self) -> Result<Option<Guard>, Error> {
+        self.check()?;
+        let rows = self.table.with_entity::<LeaseRow>();
+        let row = if self.inserts {
+            rows.get_if_exists(&self.key).primary_only().await?
+        } else {
+            Some(rows.get(&self.key).primary_only().await?)
+        };
+        // The response shows a version that was written before it arrived.
+        let arrived = self.table.clock().instant();
+        match row {
+            None => self.write(1, None).await,
+            Some(row) if self.is_free(&row, arrived)? => {
+                let token = row.next_token(&self.key)?;
+                self.write(token, Some(&row.etag)).await
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Does the same with a row that a query returned before `arrived`, without another read.
+    pub(crate) async fn acquire_row(
+        &mut self,
+        row: &DynamicEntity,
+        arrived: Instant,
+    ) -> Result<Option<Guard>, Error> {
+        self.check()?;
+        let row: LeaseRow = row.to_entity().map_err(azure_table_client::Error::from)?;
+        if !self.is_free(&row, arrived)? {
+            return Ok(None);
+        }
+        let token = row.next_token(&self.key)?;
+        self.write(token, Some(&row.etag)).await
+    }
+
+    /// Waits until the lease is acquired, at most for `limit`. Returns `None` if another program held it until then.
+    ///
+    /// Between two requests it waits for a third of this lease's time to live, or until the row becomes free if that
+    /// is earlier. Failures that may pass, such as a busy service, do not end the wait.
+    ///
+    /// If the limit is reached while a request that acquires the lease is in flight, its outcome is unknown: the lease is
+    /// not held, and the next call of this value resolves that.
+    ///
+    /// # Errors
+    /// The errors of [`acquire_now`](Self::acquire_now). A failure that may pass is an error only if it was the last
+    /// result when the limit was reached.
+    pub async fn acquire(&mut self, limit: Duration) -> Result<Option<Guard>, Error> {
+        let clock = Arc::clone(self.table.clock());
+        let mut end = pin!(clock.sleep(limit));
+        let mut failure = None;
+        // An earlier look may have written this program as the holder.
+        let mut is_open = false;
+        loop {
+            match select(pin!(self.acquire_now()), &mut end).await {
+                Either::Left((Ok(Some(guard)), _)) => return Ok(Some(guard)),
+                Either::Left((Ok(None), _)) => failure = None,
+                Either::Left((Err(error), _)) => {
+                    let passes = may_pass(&error);
+                    let error = error.unless_proved(is_open);
+                    if !passes {
+                        return Err(error);
+                    }
+                    is_open |= error.outcome() == Outcome::Unknown;
+                    failure = Some(error);
+                }
+                Either::Right(_) => return failure.map_or(Ok(None), Err),
+            }
+            if let Either::Right(_) = select(clock.sleep(self.pause()), &mut end).await {
+                return failure.map_or(Ok(None), Err);
+            }
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !(SHORTEST..=LONGEST).contains(&self.ttl) {
+            let ttl = self.ttl;
+            return Err(Error::InvalidInput(format!(
+                "the time to live of a lease is from 1 s to 24 h ({ttl:?})"
+            )));
+        }
+        if self.margin >= self.ttl {
+            let (margin, ttl) = (self.margin, self.ttl);
+            return Err(Error::InvalidInput(format!(
+                "the margin of a lease is shorter than its time to live ({margin:?}, {ttl:?})"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether no guard of this row can be valid any more.
+    fn is_free(&mut self, row: &LeaseRow, arrived: Instant) -> Result<bool, Error> {
+        // A write of this value whose outcome was unknown: no guard was created for it.
+        let is_own = row.attempt == Some(self.acquisition.id);
+        if !row.is_held() || is_own {
+            return Ok(true);
+        }
+        let ttl = row.ttl(&self.key, LONGEST)?;
+        match &self.seen {
+            Some(seen) if seen.etag == row.etag => Ok(arrived >= seen.until),
+            _ => {
+                let etag = row.etag.clone();
+                self.seen = Some(Seen { etag, until: arrived + ttl });
+                Ok(false)
+            }
+        }
+    }
+
+    /// Writes this program as the holder: an insert, or a merge of the version with this ETag.
+    async fn write(&mut self, token: i64, etag: Option<&ETag>) -> Result<Option<Guard>, Error> {
+        let number = self.acquisition.next();
+        if etag.is_none() {
+            self.acquisition.last_insert = number;
+        }
+        let columns = self.acquisition.columns(token, &self.key);
+        let row = row::held(columns, &self.holder, self.ttl);
+        let call = match etag {
+            None => self.table.insert(&row),
+            Some(etag) => self.table.merge(&row, etag),
+        };
+        // The id and the number of the write are in the row, so that a row in this state proves the write.
+        let call = call.accept_matching_state(true).deadline(self.ttl / 3);
+        // Another program may see the first attempt, although the client reports a later one.
+        let sent = self.table.clock().instant();
+        match call.await {
+            // The write id proves the write, but it may still be in the row of a later holder.
+            Ok(written) if written.confirmation == Confirmation::WriteId => {
+                let rows = self.table.with_entity::<LeaseRow>();
+                let row = rows.get_if_exists(&self.key).primary_only().await;
+                let row = row.map_err(Error::unknown)?;
+                let row = row.filter(|row| row.write_of(token, &self.acquisition).is_some());
+                Ok(row.map(|row| self.guard(token, row.etag, sent)))
+            }
+            Ok(written) => Ok(Some(self.guard(token, written.etag, sent))),
+            Err(error) if self.is_lost_race(&error) => {
+                self.seen = None;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether another program wrote the row first.
+    fn is_lost_race(&self, error: &azure_table_client::Error) -> bool {
+        let is_gone = self.inserts && error.is_not_found();
+        error.outcome() == Outcome::NotApplied
+            && (error.is_conflict() || error.is_precondition_failed() || is_gone)
+    }
+
+    fn guard(&mut self, token: i64, etag: ETag, sent: Instant) -> Guard {
+        self.seen = None;
+        let validity = self.ttl.saturating_sub(self.margin);
+        let acquisition = std::mem::replace(&mut self.acquisition, Acquisition::new(attempt_id()));
+        Guard {
+            table: self.table.clone(),
+            key: self.key.clone(),
+            ttl: self.ttl,
+            validity,
+            token,
+            acquisition,
+            etag,
+            valid_until: sent + validity,
+            is_lost: false,
+            deletes: false,
+        }
+    }
+
+    /// The time until the next look at the row.
+    fn pause(&self) -> Duration {
+        let now = self.table.clock().instant();
+        let longest = self.ttl / 3;
+        let pause = match &self.seen {
+            Some(seen) => seen.until.saturating_duration_since(now).min(longest),
+            None => self.ttl / 20,
+        };
+        // Several programs that wait for one row do not all write at once.
+        pause + (self.ttl / 20).mul_f64(fastrand::f64())
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("key", &self.key)
+            .field("ttl", &self.ttl)
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a later attempt may succeed.
+fn may_pass(error: &Error) -> bool {
+    let client = match error {
+        Error::Client(client) => client,
+        other => return matches!(other, Error::Failed { .. }),
+    };
+    client.outcome() == Outcome::Unknown
+        || client.is_throttled()
+        || client.status().is_some_and(|status| status >= 500)
+        || matches!(
+            client.kind(),
+            ErrorKind::Connect
+                | ErrorKind::Interrupted
+                | ErrorKind::Timeout
+                | ErrorKind::UnexpectedReply
+        )
+}

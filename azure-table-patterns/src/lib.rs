@@ -1,0 +1,31 @@
+//! What programs build on Azure Table Storage and Azure Cosmos DB for Table because tables lack it.
+//!
+//! Each module is a pattern. Its page states when to use it, what it guarantees under which faults, how its rows look, and
+//! the number of requests of each call. All of them use the public interface of `azure_table_client` only.
+//!
+//! # What every pattern assumes
+//!
+//! - The service applies a transaction completely or not at all, and refuses a write whose ETag is not that of the row.
+//! - Reads go to the primary region, as those of the client do by default, and show the latest write. An account of Azure
+//!   Cosmos DB with several regions needs strong consistency.
+//! - Other programs write the pattern's rows only as its page says.
+//! - Requests may be lost, arrive late or arrive twice. Where a promise holds only if no request is late by more than a
+//!   certain time, the page says so and names the time.
+//!
+//! No pattern compares the time of day of two machines, unless its page says so: leases measure time by one monotonic clock.
+
+#![allow(clippy::doc_markdown, reason = "Clippy reads the link targets of the pages as text")]
+
+mod error;
+pub mod event_stream;
+mod ids;
+pub mod indexed;
+pub mod lease;
+pub mod outbox;
+pub mod retention;
+pub mod schema;
+pub mod sequence;
+pub mod versioned_partition;
+pub mod wide;
+
+pub use error::Error;

@@ -1,0 +1,133 @@
+//! An item that a worker holds.
+
+use azure_table_client::client::Transaction;
+use azure_table_client::entity::TableEntity;
+use azure_table_client::{DynamicEntity, EntityKey};
+
+use super::row;
+use crate::Error;
+use crate::lease::Guard;
+
+/// An item that a [`Worker`](super::Worker) holds, while it runs the item's steps.
+///
+/// Each call sends a write that the service refuses once another worker has taken the item over. Return its error from the
+/// steps: the worker then decides whether the item is still its own.
+#[derive(Debug)]
+pub struct Item<W> {
+    /// The work, as it was last saved. Change its columns to record progress, and [`save`](Self::save) or
+    /// [`commit`](Self::commit) them.
+    pub work: W,
+    pub(super) guard: Guard,
+    pub(super) is_finished: bool,
+    name: String,
+    key: EntityKey,
+    attempts: i64,
+}
+
+impl<W> Item<W> {
+    pub(super) const fn new(
+        work: W,
+        guard: Guard,
+        name: String,
+        key: EntityKey,
+        attempts: i64,
+    ) -> Self {
+        Self { work, guard, is_finished: false, name, key, attempts }
+    }
+
+    /// The key of the item.
+    pub const fn key(&self) -> &EntityKey {
+        &self.key
+    }
+
+    /// The fencing token: greater than that of every earlier holder of this item. It starts again at 1 if an item with
+    /// the same key is inserted after this one is done.
+    pub const fn token(&self) -> i64 {
+        self.guard.token()
+    }
+
+    /// The number of attempts since progress was last saved, with this one; zero once this attempt has saved some.
+    pub const fn attempts(&self) -> i64 {
+        self.attempts
+    }
+
+    /// Returns whether no other worker can hold the item now, by the clock of this machine. The result is out of date
+    /// once the program pauses.
+    pub fn is_valid(&self) -> bool {
+        self.guard.is_valid()
+    }
+
+    /// Renews the lease. Success proves that no other worker has held the item since this one acquired it: rows
+    /// that were read before this call were read while the item was held.
+    ///
+    /// # Errors
+    /// [`Lost`](Error::Lost) if another worker has taken the item over, or it is done. A request failed.
+    pub async fn renew(&mut self) -> Result<(), Error> {
+        self.guard.renew().await
+    }
+
+    /// Runs `work`, which does not use the item, while the lease is renewed every third of its time to live. Drops
+    /// `work` when the lease is no longer valid.
+    ///
+    /// # Errors
+    /// [`Lost`](Error::Lost), with an unknown outcome if `work` had begun.
+    pub async fn hold<F: Future>(&mut self, work: F) -> Result<F::Output, Error> {
+        self.guard.hold(work).await
+    }
+}
+
+impl<W: TableEntity> Item<W> {
+    /// Records the columns of [`work`](Self::work) as progress. Also renews the lease. A column that is `None` keeps its
+    /// stored value.
+    ///
+    /// # Errors
+    /// [`Lost`](Error::Lost) if another worker has taken the item over, or it is done. A request failed: whether the
+    /// progress is recorded shows in the next attempt. Before anything is sent: the key of the work has changed, or the
+    /// client refuses its columns.
+    pub async fn save(&mut self) -> Result<(), Error> {
+        let columns = self.columns()?;
+        self.guard.update(&columns).await?;
+        self.attempts = 0;
+        Ok(())
+    }
+
+    /// Records the columns of [`work`](Self::work), and applies a transaction in the partition of the item: both or
+    /// neither, and only while this worker holds the item. Also renews the lease.
+    ///
+    /// `effect` adds up to 99 operations. It is called again for each attempt.
+    ///
+    /// # Errors
+    /// The errors of [`save`](Self::save). The error of an operation of `effect`, whose index counts from 1.
+    pub async fn commit<U: TableEntity + Send + 'static>(
+        &mut self,
+        effect: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
+    ) -> Result<(), Error> {
+        let columns = self.columns()?;
+        self.guard.commit_with(&columns, effect).await?;
+        self.attempts = 0;
+        Ok(())
+    }
+
+    /// Deletes the item, and applies a last transaction in its partition: both or neither, and only while this worker
+    /// holds the item.
+    ///
+    /// Without a last effect, return `Ok` from the steps instead.
+    ///
+    /// # Errors
+    /// The errors of [`commit`](Self::commit). After a lost response, [`Lost`](Error::Lost) with an unknown outcome may
+    /// also mean that the item is done.
+    pub async fn finish<U: TableEntity + Send + 'static>(
+        &mut self,
+        effect: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
+    ) -> Result<(), Error> {
+        self.guard.delete_row(effect).await?;
+        self.is_finished = true;
+        Ok(())
+    }
+
+    fn columns(&self) -> Result<DynamicEntity, Error> {
+        let columns = row::columns_of(&self.name, &self.work);
+        let columns = columns.map_err(azure_table_client::Error::from)?;
+        Ok(row::with_progress(columns, self.token()))
+    }
+}

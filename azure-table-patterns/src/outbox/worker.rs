@@ -1,0 +1,287 @@
+//! A worker, which finds items and runs their steps.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use azure_table_client::client::EntityStream;
+use azure_table_client::entity::TableEntity;
+use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode};
+use futures_util::TryStreamExt as _;
+
+use super::row::{self, State};
+use super::{Item, Outbox};
+use crate::Error;
+use crate::lease::Lease;
+
+/// Finds the items of an [`Outbox`] and runs their steps, one item at a time.
+///
+/// It remembers since when it has seen the same version of an item, so it has to live longer than the lease of a
+/// worker that has stopped: keep it, and make another pass later.
+pub struct Worker<W> {
+    outbox: Outbox<W>,
+    holder: String,
+    ttl: Duration,
+    attempts: u32,
+    waits: (Duration, Duration),
+    partitions: Vec<String>,
+    /// The versions that were seen last.
+    sightings: HashMap<EntityKey, Sighting>,
+    passes: u64,
+    pass: Pass,
+    cursor: Option<Cursor>,
+}
+
+/// The position of a pass.
+struct Cursor {
+    rows: EntityStream<DynamicEntity>,
+    /// The partitions that follow, the next one last.
+    partitions: Vec<String>,
+}
+
+/// The version of an item, and the time since which the worker has seen it.
+#[derive(Debug)]
+struct Sighting {
+    lease: Lease,
+    etag: Option<ETag>,
+    since: Instant,
+    pass: u64,
+}
+
+/// The results of a pass of a [`Worker`] over the items.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pass {
+    /// The number of items whose steps ended; they are deleted.
+    pub done: usize,
+    /// The number of items that another worker holds or acquired first, and that wait after a failure.
+    pub waiting: usize,
+    /// The number of items that another worker took over while this one ran their steps.
+    pub lost: usize,
+    /// The items that could not be read or acquired, and those whose steps failed.
+    pub failed: Vec<Failed>,
+    /// The items that are kept for people, because their attempts are used up; see [`Outbox::resume`].
+    pub parked: Vec<EntityKey>,
+}
+
+/// An item that failed in this pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failed {
+    /// The key of the item.
+    pub key: EntityKey,
+    /// The error.
+    pub error: String,
+}
+
+impl<W> fmt::Debug for Worker<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Worker");
+        debug.field("outbox", &self.outbox).field("holder", &self.holder);
+        debug.field("pass", &self.pass).finish_non_exhaustive()
+    }
+}
+
+impl<W: TableEntity> Worker<W> {
+    pub(super) fn new(outbox: Outbox<W>, holder: String) -> Self {
+        Self {
+            outbox,
+            holder,
+            ttl: Duration::from_secs(60),
+            attempts: 10,
+            waits: (Duration::from_secs(1), Duration::from_secs(5 * 60)),
+            partitions: Vec::new(),
+            sightings: HashMap::new(),
+            passes: 0,
+            pass: Pass::default(),
+            cursor: None,
+        }
+    }
+
+    /// Sets the time to live of the leases of this worker; by default, 60 s. Each request of an [`Item`] begins it
+    /// again. If the worker stops, another one takes the item over after this time.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets the number of attempts without progress after which an item is parked; by default, 10. An attempt of a
+    /// worker that stopped counts too.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Sets the wait after the first failure, which doubles with each attempt, and the longest one; by default, 1 s and
+    /// 5 minutes. Each worker measures it on its own clock, from when it first sees the failure.
+    #[must_use]
+    pub fn waits(mut self, first: Duration, longest: Duration) -> Self {
+        self.waits = (first, longest);
+        self
+    }
+
+    /// Queries only these partitions, one query each. By default, one query scans the whole table.
+    #[must_use]
+    pub fn partitions<P: Into<String>>(mut self, partitions: impl IntoIterator<Item = P>) -> Self {
+        self.partitions = partitions.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Returns the next item that this worker has acquired, or `None` once it has looked at each item; the call after
+    /// that begins again, so wait before it. Items come in the order of their keys.
+    ///
+    /// Run the steps of the item, and pass their result to [`end`](Self::end). An item that is dropped instead becomes
+    /// free when its lease ends.
+    ///
+    /// # Errors
+    /// The items could not be queried; the next call begins again. Before anything is sent: the name of the outbox is
+    /// empty or contains `!`, or the time to live is not from 1 second to 24 hours. Failures of single items are in
+    /// [`Pass::failed`].
+    pub async fn next(&mut self) -> Result<Option<Item<W>>, Error> {
+        if self.cursor.is_none() {
+            self.begin()?;
+        }
+        while let Some(cursor) = &mut self.cursor {
+            match cursor.rows.try_next().await {
+                Ok(Some(row)) => {
+                    if let Some(item) = self.acquire(&row).await {
+                        return Ok(Some(item));
+                    }
+                }
+                Ok(None) => match cursor.partitions.pop() {
+                    Some(partition) => cursor.rows = self.outbox.rows(Some(&partition)).stream(),
+                    None => self.cursor = None,
+                },
+                Err(error) => {
+                    self.cursor = None;
+                    return Err(error.into());
+                }
+            }
+        }
+        let passes = self.passes;
+        self.sightings.retain(|_, sighting| sighting.pass == passes);
+        Ok(None)
+    }
+
+    /// Ends an item whose steps have returned.
+    ///
+    /// If `ended` is `Ok`, the item is deleted, unless the steps called [`Item::finish`]. If it is an error, the worker
+    /// records its text and releases the item, which waits for its next attempt. An item that another worker has taken
+    /// over is left to that worker.
+    pub async fn end<E: fmt::Display>(&mut self, mut item: Item<W>, ended: Result<(), E>) {
+        let ended = match ended {
+            Ok(()) if item.is_finished => Ok(()),
+            Ok(()) => item.finish(|transaction| transaction).await.map_err(|it| it.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match ended {
+            Ok(()) => self.pass.done += 1,
+            Err(error) if item.is_finished => self.failed(item.key(), &error),
+            Err(error) => self.fail(&mut item, error).await,
+        }
+    }
+
+    /// The results of the present pass over the items, or of the last one.
+    pub const fn pass(&self) -> &Pass {
+        &self.pass
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        row::check_name(&self.outbox.name).map_err(azure_table_client::Error::from)?;
+        Lease::new(&self.outbox.table, ("", ""), self.ttl).check()?;
+        let mut partitions = self.partitions.clone();
+        partitions.reverse();
+        let rows = self.outbox.rows(partitions.pop().as_deref()).stream();
+        self.cursor = Some(Cursor { rows, partitions });
+        self.pass = Pass::default();
+        self.passes += 1;
+        Ok(())
+    }
+
+    /// Acquires an item if it is free and its wait has passed.
+    async fn acquire(&mut self, row: &DynamicEntity) -> Option<Item<W>> {
+        match self.try_acquire(row).await {
+            Ok(item) => item,
+            // Another worker has deleted it since the query.
+            Err(Error::Client(gone)) if gone.code() == Some(&ErrorCode::ResourceNotFound) => None,
+            Err(error) => {
+                self.failed(row.key(), &error);
+                None
+            }
+        }
+    }
+
+    async fn try_acquire(&mut self, row: &DynamicEntity) -> Result<Option<Item<W>>, Error> {
+        let state: State = row.to_entity().map_err(azure_table_client::Error::from)?;
+        if state.is_parked() {
+            self.pass.parked.push(row.key().clone());
+            return Ok(None);
+        }
+        let work = row::work_of(&self.outbox.name, row).map_err(azure_table_client::Error::from)?;
+        let now = self.outbox.table.clock().instant();
+        let sighting = self.look(row, now);
+        let is_waiting = now.saturating_duration_since(sighting.since) < state.wait();
+        let guard = if is_waiting { None } else { sighting.lease.acquire_row(row, now).await? };
+        let Some(guard) = guard else {
+            self.pass.waiting += 1;
+            return Ok(None);
+        };
+        let attempts = state.attempts(guard.token());
+        let (name, key) = (self.outbox.name.clone(), row.key().clone());
+        let mut item = Item::new(work, guard, name, key, attempts);
+        if attempts > i64::from(self.attempts) {
+            // The workers of the last attempts have stopped without recording a failure.
+            let text = format!("{} attempts ended without a result", attempts - 1);
+            self.fail(&mut item, text).await;
+            return Ok(None);
+        }
+        Ok(Some(item))
+    }
+
+    /// Remembers the version of an item.
+    fn look(&mut self, row: &DynamicEntity, now: Instant) -> &mut Sighting {
+        let (outbox, holder, ttl) = (&self.outbox, &self.holder, self.ttl);
+        let sighting = self.sightings.entry(row.key().clone()).or_insert_with(|| {
+            let lease = Lease::new(&outbox.table, row.key().clone(), ttl);
+            let lease = lease.existing().holder(holder);
+            Sighting { lease, etag: None, since: now, pass: 0 }
+        });
+        if sighting.etag.as_ref() != row.etag() {
+            (sighting.etag, sighting.since) = (row.etag().cloned(), now);
+        }
+        sighting.pass = self.passes;
+        sighting
+    }
+
+    /// Records a failure and releases the item.
+    async fn fail(&mut self, item: &mut Item<W>, error: String) {
+        let is_parked = item.attempts() >= i64::from(self.attempts);
+        let columns = row::failed(item.key(), &error, self.wait(item.attempts()), is_parked);
+        match item.guard.release_with(&columns).await {
+            Err(Error::Lost { .. }) => self.pass.lost += 1,
+            Ok(()) if is_parked => self.pass.parked.push(item.key().clone()),
+            // An item whose failure is not recorded becomes free when its lease ends.
+            _ => self.failed(item.key(), &error),
+        }
+    }
+
+    fn failed(&mut self, key: &EntityKey, error: &impl fmt::Display) {
+        self.pass.failed.push(Failed { key: key.clone(), error: error.to_string() });
+    }
+
+    /// The wait after this number of attempts.
+    fn wait(&self, attempts: i64) -> Duration {
+        let (first, longest) = self.waits;
+        let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(31);
+        first.saturating_mul(1 << doublings).min(longest)
+    }
+}
+
+impl Pass {
+    /// Returns whether no item was left: all that the pass found are done.
+    pub const fn is_drained(&self) -> bool {
+        self.waiting == 0 && self.lost == 0 && self.failed.is_empty() && self.parked.is_empty()
+    }
+}

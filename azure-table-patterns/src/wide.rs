@@ -1,0 +1,184 @@
+#![doc = include_str!("../docs/links.md")]
+#![doc = include_str!("../docs/pictures.md")]
+#![doc = include_str!("../docs/wide.md")]
+
+mod rows;
+mod sweep;
+mod write;
+
+use azure_table_client::client::Query;
+use azure_table_client::entity::IntoKey;
+use azure_table_client::{DynamicEntity, ETag, EntityKey, TableClient, TableEntity};
+use uuid::Uuid;
+
+use crate::Error;
+use rows::RowKeys;
+use write::Write;
+
+/// How often a read begins again because another program has replaced the entity.
+const ROUNDS: u32 = 20;
+const MIN_REQUEST_BYTES: usize = 4096;
+
+/// A table whose entities may exceed 1 MiB and 252 properties; see the [module](self).
+///
+/// An entity is a [`DynamicEntity`] with any number of properties, whose String and Binary values have any length.
+#[derive(Debug, Clone)]
+pub struct WideTable {
+    table: TableClient<DynamicEntity>,
+    headers: TableClient<Header>,
+    request_bytes: usize,
+}
+
+/// A version of an entity, as its header row states it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Version {
+    etag: ETag,
+    generation: Uuid,
+    /// The number of part rows; 0 if the entity is deleted.
+    parts: usize,
+}
+
+/// The row that names the current generation of an entity.
+#[derive(Debug, Clone, TableEntity)]
+#[table(rename_all = "PascalCase")]
+struct Header {
+    #[table(partition_key)]
+    partition_key: String,
+    #[table(row_key)]
+    row_key: String,
+    generation: Uuid,
+    /// The generation that this one replaced.
+    previous: Option<Uuid>,
+    /// The number of part rows; 0 if the entity is deleted.
+    parts: i32,
+}
+
+impl Header {
+    fn version(&self, etag: ETag) -> Version {
+        let parts = usize::try_from(self.parts).unwrap_or_default();
+        Version { etag, generation: self.generation, parts }
+    }
+}
+
+impl WideTable {
+    /// Creates the access to wide entities in a table, which must exist.
+    ///
+    /// Other entities may be in the same partitions if their RowKeys do not contain `!`.
+    pub fn new(table: &TableClient<DynamicEntity>) -> Self {
+        let request_bytes = table.transaction().max_bytes();
+        Self { table: table.clone(), headers: table.with_entity(), request_bytes }
+    }
+
+    /// Sets the size of the requests that write: the default, which is also the maximum, is the limit of the service,
+    /// 4 MiB. Slow connections may need smaller requests. A row is about a quarter of it, but at most 1 MiB.
+    #[must_use]
+    pub fn request_bytes(self, bytes: usize) -> Self {
+        Self { request_bytes: bytes.clamp(MIN_REQUEST_BYTES, self.request_bytes), ..self }
+    }
+
+    /// Reads an entity and its generation, the id of its version; `None` if it does not exist.
+    ///
+    /// The result is one version that was current during the call, never a mixture of several.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidRow`]: part rows of the current version are missing, because something else deleted them. To
+    ///   give the entity up, delete its header row.
+    /// - [`Error::Contended`]: other programs replaced the entity in each of 20 rounds.
+    /// - [`Error::Client`]: a request failed.
+    pub async fn get(&self, key: impl IntoKey) -> Result<Option<(DynamicEntity, Uuid)>, Error> {
+        let key = key.into_key().map_err(azure_table_client::Error::from)?;
+        let keys = RowKeys::of(&key.row_key);
+        keys.check(&key.partition_key)?;
+        let mut last = None;
+        for _ in 0..ROUNDS {
+            let page = self.range(&key, keys.range()).page().await?;
+            let in_page = page.entities.iter().find(|row| row.key().row_key == keys.header());
+            let version = match in_page {
+                Some(row) => version_in(row)?,
+                None if page.continuation.is_none() => return Ok(None),
+                None => match self.version(&key, &keys).await? {
+                    Some(version) => version,
+                    None => return Ok(None),
+                },
+            };
+            if version.parts == 0 {
+                return Ok(None);
+            }
+            if last.as_ref() == Some(&version) {
+                return Err(Error::InvalidRow { key, reason: "part rows are missing".to_owned() });
+            }
+            let [from, to] = keys.range_of_parts(version.generation);
+            let is_part = |row: &DynamicEntity| (&from..&to).contains(&&row.key().row_key);
+            let mut parts: Vec<_> = page.entities.into_iter().filter(is_part).collect();
+            if parts.len() < version.parts {
+                parts = self.range(&key, [from, to]).await?.into_vec();
+            }
+            if parts.len() == version.parts {
+                return Ok(Some((rows::join(key, parts), version.generation)));
+            }
+            // A version whose parts are missing was replaced meanwhile, unless the next round finds it again.
+            last = Some(version);
+        }
+        Err(Error::Contended { what: format!("read {key}"), rounds: ROUNDS })
+    }
+
+    /// Inserts an entity that does not exist, and returns its generation.
+    ///
+    /// # Errors
+    /// - [`Error::Conflict`]: the entity exists, or another program changed or swept its header meanwhile.
+    /// - [`Error::Failed`]: the write failed; its outcome states whether it was applied.
+    /// - [`Error::Client`]: the entity is invalid, or the header could not be read. Nothing was written.
+    pub async fn insert(&self, entity: &DynamicEntity) -> Result<Uuid, Error> {
+        Write::new(self, entity.key(), Some(entity))?.send(None).await
+    }
+
+    /// Replaces the version with this generation, and returns the new generation.
+    ///
+    /// # Errors
+    /// - [`Error::Conflict`]: another version is current, or the entity does not exist. Read it again.
+    /// - [`Error::Failed`], [`Error::Client`]: like [`insert`](Self::insert).
+    pub async fn replace(&self, entity: &DynamicEntity, generation: Uuid) -> Result<Uuid, Error> {
+        Write::new(self, entity.key(), Some(entity))?.send(Some(generation)).await
+    }
+
+    /// Deletes the version with this generation. Its header row stays, without parts, until the next
+    /// [`sweep`](Self::sweep).
+    ///
+    /// # Errors
+    /// Like [`replace`](Self::replace).
+    pub async fn delete(&self, key: impl IntoKey, generation: Uuid) -> Result<(), Error> {
+        let key = key.into_key().map_err(azure_table_client::Error::from)?;
+        Write::new(self, &key, None)?.send(Some(generation)).await.map(drop)
+    }
+
+    /// Reads the version of an entity, also of a deleted one.
+    async fn version(&self, key: &EntityKey, keys: &RowKeys) -> Result<Option<Version>, Error> {
+        Ok(self.header(key, keys).await?.map(|(header, etag)| header.version(etag)))
+    }
+
+    async fn header(
+        &self,
+        key: &EntityKey,
+        keys: &RowKeys,
+    ) -> Result<Option<(Header, ETag)>, azure_table_client::Error> {
+        let header = self
+            .headers
+            .get_if_exists((key.partition_key.as_str(), keys.header().as_str()))
+            .primary_only()
+            .await?;
+        Ok(header.map(|header| (header.entity, header.etag)))
+    }
+
+    fn range(&self, key: &EntityKey, range: [String; 2]) -> Query<DynamicEntity> {
+        let [from, to] = range.map(|row_key| row_key.replace('\'', "''"));
+        let filter = format!("RowKey ge '{from}' and RowKey lt '{to}'");
+        let rows = self.table.query().partition(key.partition_key.as_str());
+        rows.filter_text(&filter).primary_only()
+    }
+}
+
+fn version_in(row: &DynamicEntity) -> Result<Version, azure_table_client::Error> {
+    let header: Header = row.to_entity()?;
+    let etag = row.etag().cloned().unwrap_or_else(|| ETag::from(""));
+    Ok(header.version(etag))
+}

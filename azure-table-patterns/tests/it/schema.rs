@@ -1,0 +1,6 @@
+//! The guard of the stored form.
+
+mod chaos;
+mod definitions;
+mod files;
+mod rules;
