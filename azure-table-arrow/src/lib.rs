@@ -21,6 +21,8 @@ mod read;
 mod rest;
 mod schema;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use build::BatchBuilder;

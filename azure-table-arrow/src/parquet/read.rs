@@ -34,7 +34,7 @@ pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
     rows(file)
 }
 
-pub(super) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
+pub(crate) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(input)?;
     let schema = TableSchema::from_arrow(builder.schema())?;
     let total_rows = builder.metadata().file_metadata().num_rows();
