@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::Error;
-use rows::{EventRow, HeadRow, Sequence};
+use rows::{EventRow, GapCheck, HeadRow};
 use search::Search;
 pub use snapshot::Loaded;
 
@@ -189,11 +189,11 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
     /// # Errors
     /// [`Error::InvalidRow`]: an event is missing, or is not the JSON of an `E`.
     pub fn read(&self, after: u64) -> impl Stream<Item = Result<Event<E>, Error>> + Send + use<E> {
-        let mut sequence = Sequence::after(&self.stream, after);
+        let mut gaps = GapCheck::after(&self.stream, after);
         let first = rows::key(after.saturating_add(1));
         let query = self.events.query().partition(self.stream.clone());
         let query = query.filter(|e| e.row.ge(&first) & e.row.le(rows::LAST_KEY));
-        query.primary_only().stream().map(move |row| sequence.next(row?)?.into_event())
+        query.primary_only().stream().map(move |row| gaps.next(row?)?.into_event())
     }
 
     async fn head(&self) -> Result<Head, Error> {
