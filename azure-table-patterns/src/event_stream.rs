@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::codec::as_json;
-use azure_table_client::{Confirmation, ETag, Outcome, TableClient, TableEntity};
+use azure_table_client::{Confirmation, ETag, ErrorKind, Outcome, TableClient, TableEntity};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -133,9 +133,9 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
     /// - [`Error::WrongVersion`]: the stream has another version than `expected`, and no events of this append.
     /// - [`Error::InvalidInput`], before anything is sent: no events, too many, or one without JSON.
     /// - [`Error::Contended`]: other appends were faster, many times in a row.
+    /// - [`Error::InvalidRow`]: an event is missing.
     /// - [`Error::Client`] and [`Error::Failed`]: a request failed. If the [outcome](Error::outcome) is unknown, call
-    ///   again with the same arguments, until the result is `Ok`, a conflict or contended. The outcome of a repetition is
-    ///   its own: one whose first read fails is not applied, although the first call may have been.
+    ///   again with the same arguments, until the result is `Ok`, a conflict or contended.
     pub async fn append(
         &mut self,
         expected: Expected,
@@ -148,7 +148,8 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
         let mut attempt: Option<(Option<ETag>, azure_table_client::Error)> = None;
         for round in 0.. {
             let found = match self.search(&mut search).await {
-                Err(Error::Client(error)) if attempt.is_some() => {
+                // An attempt of this call, or of an earlier one with this id, may have been applied.
+                Err(Error::Client(error)) if error.kind() != ErrorKind::InvalidInput => {
                     return Err(Error::unknown(error));
                 }
                 found => found?,
