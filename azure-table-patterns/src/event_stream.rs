@@ -9,10 +9,7 @@ mod snapshot;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-use std::time::Duration;
 
-use azure_table_client::clock::Clock;
 use azure_table_client::entity::codec::as_json;
 use azure_table_client::{Confirmation, ETag, ErrorKind, Outcome, TableClient, TableEntity};
 use futures_util::{Stream, StreamExt};
@@ -20,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{Error, backoff};
 use rows::{EventRow, GapCheck, HeadRow};
 use search::Search;
 pub use snapshot::Loaded;
@@ -166,7 +163,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             if round == ROUNDS {
                 break;
             }
-            pause(self.heads.clock(), round).await;
+            backoff::pause(self.heads.clock(), round).await;
             match self.commit(&head, id, &texts).await {
                 Ok(versions) => return Ok(versions),
                 Err(Error::Client(error)) if may_be_applied(&error) => {
@@ -251,12 +248,4 @@ fn texts<E: Serialize + DeserializeOwned>(events: &[E]) -> Result<Vec<String>, E
 /// delivery of a transaction whose first delivery was applied.
 fn may_be_applied(error: &azure_table_client::Error) -> bool {
     error.outcome() != Outcome::NotApplied || error.is_conflict() || error.is_precondition_failed()
-}
-
-/// Waits before another attempt: up to 10 ms, doubled each round up to 640 ms.
-async fn pause(clock: &Arc<dyn Clock>, round: u32) {
-    if let Some(doublings) = round.checked_sub(1) {
-        let limit = 10 << doublings.min(6);
-        clock.sleep(Duration::from_millis(fastrand::u64(..=limit))).await;
-    }
 }

@@ -16,6 +16,7 @@
 
 #![allow(clippy::doc_markdown, reason = "Clippy reads the link targets of the pages as text")]
 
+mod backoff;
 mod error;
 pub mod event_stream;
 mod ids;
