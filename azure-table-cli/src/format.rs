@@ -17,7 +17,7 @@ use std::path::Path;
 use azure_table_client::DynamicEntity;
 use clap::ValueEnum;
 
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Failure, Result};
 
 pub(crate) use output::Output;
 
@@ -51,14 +51,11 @@ impl Format {
             Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
             Some("csv") => Ok(Self::Csv),
             Some("parquet") => Ok(Self::Parquet),
-            _ => Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "the format of {} is unknown: its name does not end with .jsonl, .ndjson, .csv \
-                     or .parquet; state it with --format",
-                    name_of(path)
-                ),
-            )),
+            _ => Err(Failure::usage(format!(
+                "the format of {} is unknown: its name does not end with .jsonl, .ndjson, .csv or \
+                 .parquet; state it with --format",
+                name_of(path)
+            ))),
         }
     }
 }
@@ -102,7 +99,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| Failure::io(path, &error))
+    File::open(path).map_err(|error| Failure::file("read", path, error))
 }
 
 /// Ends an iterator after its first error.

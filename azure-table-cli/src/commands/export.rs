@@ -8,35 +8,33 @@ mod download;
 mod position;
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
-use azure_table_client::DynamicEntity;
+use azure_table_client::{Dialect, DynamicEntity};
 
-use crate::args::Globals;
-use crate::args::export::ExportArgs;
+use crate::args::{Export as Arguments, Globals};
 use crate::checkpoint::{CheckpointFile, Job};
-use crate::confirm;
-use crate::failure::{Exit, Failure, Result};
-use crate::format::{self, Format, Output, RowWriter, is_standard};
+use crate::confirm::confirm;
+use crate::failure::{Failure, Result};
+use crate::format::{Format, Output, RowWriter as _, is_standard, jsonl};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use convert::{Conversion, convert};
 use download::Download;
 use position::Position;
 
-pub(crate) async fn run(args: ExportArgs, globals: &Globals) -> Result<()> {
+pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let format = Format::of(&args.file, args.format)?;
     if args.columns.is_some() && format != Format::Csv {
-        return Err(Failure::new(Exit::Usage, "--columns is only for CSV"));
+        return Err(Failure::usage("--columns is only for CSV"));
     }
-    let service = globals.connection.service()?;
+    let service = globals.service()?;
     let interrupt = Interrupt::install()?;
     let download = Download {
         table: service.table_named::<DynamicEntity>(&args.table),
         filter: args.filter.clone(),
         select: args.select.clone(),
-        parallel: args.parallel,
+        parallel: args.parallel.into(),
         interrupt,
         progress: Progress::new(globals.quiet, "export", None),
     };
@@ -44,32 +42,28 @@ pub(crate) async fn run(args: ExportArgs, globals: &Globals) -> Result<()> {
     if is_standard(&args.file) {
         return to_stdout(download, conversion).await;
     }
-    let has_order = globals.connection.has_key_order(&service);
+    let has_order = service.dialect() != Dialect::CosmosDb;
     let export = Export::new(&args, service.endpoint(), download, conversion);
     export.run(&args, globals, has_order).await
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
 async fn to_stdout(download: Download, conversion: Conversion) -> Result<()> {
-    if conversion.is_standard_output_refused() {
-        return Err(Failure::new(Exit::Usage, "Parquet needs a file: state one in place of -"));
-    }
-    let out = || Output::new(Box::new(io::stdout()), "standard output");
-    let result = match conversion.streaming(out)? {
+    let result = match conversion.streaming(Output::stdout)? {
         Some(mut writer) => {
             let result = download.all(&mut *writer).await;
             result.and_then(|()| writer.finish().map(|_| ()))
         }
         None => {
-            let rows = tempfile::NamedTempFile::new().map_err(|error| {
-                Failure::new(Exit::Failed, format!("creating a temporary file failed: {error}"))
-            })?;
-            let file = rows.reopen().map_err(|error| Failure::io(rows.path(), &error))?;
-            let file = Output::new(Box::new(file), format::name_of(rows.path()));
-            let mut writer = Box::new(format::jsonl::Writer::new(file, conversion.system));
+            let folder = std::env::temp_dir();
+            let rows = tempfile::NamedTempFile::new_in(&folder)
+                .map_err(|error| Failure::file("write to", &folder, error))?;
+            let file = rows.reopen().map_err(|error| Failure::file("write", rows.path(), error))?;
+            let file = Output::file(file, rows.path());
+            let mut writer = Box::new(jsonl::Writer::new(file, conversion.system));
             download.all(&mut *writer).await?;
             writer.finish()?;
-            convert(rows.path(), out(), &conversion, &download.interrupt).map(|_| ())
+            convert(rows.path(), Output::stdout(), &conversion, &download.interrupt).map(|_| ())
         }
     };
     download.progress.finish();
@@ -90,7 +84,7 @@ struct Export {
 
 impl Export {
     fn new(
-        args: &ExportArgs,
+        args: &Arguments,
         endpoint: &str,
         download: Download,
         conversion: Conversion,
@@ -111,12 +105,12 @@ impl Export {
         Self { download, conversion, checkpoint, file: args.file.clone(), part, rows }
     }
 
-    async fn run(self, args: &ExportArgs, globals: &Globals, has_order: bool) -> Result<()> {
+    async fn run(self, args: &Arguments, globals: &Globals, has_order: bool) -> Result<()> {
         // Without a checkpoint, nothing was exported yet.
         let resumes = args.resume && self.checkpoint.path().exists();
         let position = self.checkpoint.begin(resumes)?;
         if position.is_none() && self.file.exists() {
-            confirm::ask(globals, &format!("replace {}", self.file.display()))?;
+            confirm(globals, &format!("replace the file {}?", self.file.display()))?;
         }
         let mut position = Position::from_json(position.as_ref())?;
         if position.after.is_some() && !has_order && !position.is_complete {
@@ -124,7 +118,8 @@ impl Export {
             eprintln!("the rows of Cosmos DB have no order: the export begins again");
         }
         if !position.is_complete {
-            self.download.to_file(&self.rows, position, &self.checkpoint).await?;
+            let system = self.conversion.system;
+            self.download.to_file(&self.rows, position, &self.checkpoint, system).await?;
         }
         self.download.progress.finish();
         self.finish()
@@ -133,16 +128,19 @@ impl Export {
     /// Converts the rows if they need it, and gives the file its name.
     fn finish(&self) -> Result<()> {
         if self.rows != self.part {
-            let file = File::create(&self.part).map_err(|error| Failure::io(&self.part, &error))?;
-            let synced = file.try_clone().map_err(|error| Failure::io(&self.part, &error))?;
-            let out = Output::new(Box::new(file), format::name_of(&self.part));
+            let failed = |error| Failure::file("write", &self.part, error);
+            let file = File::create(&self.part).map_err(failed)?;
+            let written = file.try_clone().map_err(failed)?;
+            let out = Output::file(file, &self.part);
             convert(&self.rows, out, &self.conversion, &self.download.interrupt)?;
-            synced.sync_all().map_err(|error| Failure::io(&self.part, &error))?;
+            written.sync_all().map_err(failed)?;
         }
-        fs::rename(&self.part, &self.file).map_err(|error| Failure::io(&self.file, &error))?;
+        fs::rename(&self.part, &self.file)
+            .map_err(|error| Failure::file("write", &self.file, error))?;
         self.checkpoint.remove()?;
         if self.rows != self.part {
-            fs::remove_file(&self.rows).map_err(|error| Failure::io(&self.rows, &error))?;
+            fs::remove_file(&self.rows)
+                .map_err(|error| Failure::file("remove", &self.rows, error))?;
         }
         Ok(())
     }

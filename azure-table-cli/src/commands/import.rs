@@ -12,9 +12,8 @@ mod source;
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::Bulk;
 
-use crate::args::Globals;
-use crate::args::import::ImportArgs;
-use crate::failure::{Exit, Failure, Result};
+use crate::args::{Globals, Import as Arguments};
+use crate::failure::{Failure, Result};
 use crate::format::{Format, is_standard};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -24,9 +23,9 @@ use source::SharedRows;
 
 pub(crate) use mode::Mode;
 
-pub(crate) async fn run(args: ImportArgs, globals: &Globals) -> Result<()> {
+pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let format = Format::of(&args.file, args.format)?;
-    let service = globals.connection.service()?;
+    let service = globals.service()?;
     let table = service.table_named::<DynamicEntity>(&args.table);
     let interrupt = Interrupt::install()?;
     let checkpoint = job::checkpoint(&args, service.endpoint())?;
@@ -34,7 +33,7 @@ pub(crate) async fn run(args: ImportArgs, globals: &Globals) -> Result<()> {
         // Without a checkpoint, nothing was sent yet.
         Some(file) => file.begin(args.resume && file.path().exists())?,
         None if args.resume => {
-            return Err(Failure::new(Exit::Usage, "standard input cannot be resumed: import a file"));
+            return Err(Failure::usage("standard input cannot be resumed: import a file"));
         }
         None => None,
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::lines::Lines;
 use super::{Output, RowWriter};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Writes a line for each row.
 pub(crate) struct Writer {
@@ -119,23 +119,9 @@ impl Reader {
         }
         let error = |why: &str| self.lines.error(self.lines.number(), why);
         let line = std::str::from_utf8(&self.line).map_err(|_| error("the line is not UTF-8"))?;
-        let row = DynamicEntity::from_json(line).map_err(|cause| error(&full_message(&cause)))?;
-        Ok(Some(row))
+        let row = DynamicEntity::from_json(line);
+        Ok(Some(row.map_err(|cause| error(Failure::from(cause).message()))?))
     }
-}
-
-/// The message of an error and of its sources.
-fn full_message(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !message.contains(&cause) {
-            message = format!("{message}: {cause}");
-        }
-        source = error.source();
-    }
-    message
 }
 
 impl Iterator for Reader {

@@ -32,7 +32,7 @@ impl Lines {
         let limit = (MAX_BYTES + 1).saturating_sub(start) as u64;
         let read = self.input.by_ref().take(limit).read_until(b'\n', text);
         read.map_err(|error| {
-            Failure::new(Exit::Failed, format!("reading {} failed: {error}", self.name))
+            Failure::new(Exit::Failed, format!("cannot read {}: {error}", self.name))
         })?;
         self.number += 1;
         if text.len() > MAX_BYTES {
@@ -47,20 +47,6 @@ impl Lines {
 
     /// The error of a line: `rows.jsonl:7: why`.
     pub(super) fn error(&self, line: u64, why: &str) -> Failure {
-        Failure::new(Exit::Failed, format!("{}:{line}: {}", self.name, why.escape_debug_message()))
-    }
-}
-
-/// Control characters of a file do not reach the terminal.
-trait EscapeMessage {
-    fn escape_debug_message(&self) -> String;
-}
-
-impl EscapeMessage for str {
-    fn escape_debug_message(&self) -> String {
-        let escape = |c: char| -> String {
-            if c.is_control() { c.escape_default().collect() } else { c.into() }
-        };
-        self.chars().map(escape).collect()
+        Failure::new(Exit::Failed, format!("{}:{line}: {why}", self.name))
     }
 }

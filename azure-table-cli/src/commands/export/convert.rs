@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::args::export::ExportArgs;
+use crate::args::Export as Arguments;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::csv::{self, Columns};
-use crate::format::{self, Format, Output, RowWriter, jsonl, parquet, rows};
+use crate::format::{Format, Output, RowWriter, jsonl, parquet, rows};
 use crate::interrupt::Interrupt;
 
 /// The form of the exported file.
@@ -19,8 +19,12 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    pub(super) fn of(format: Format, args: &ExportArgs) -> Self {
-        let parquet = parquet::Options { datetimes: args.datetimes, mixed: args.mixed };
+    pub(super) fn of(format: Format, args: &Arguments) -> Self {
+        let parquet = parquet::Options {
+            datetimes: args.datetimes,
+            mixed: args.mixed,
+            system: args.system,
+        };
         Self { format, columns: args.columns.clone(), system: args.system, parquet }
     }
 
@@ -58,8 +62,11 @@ pub(super) fn convert(
     };
     let mut writer: Box<dyn RowWriter> = match conversion.format {
         Format::Parquet => {
-            let mut schema = parquet::Inference::new(&conversion.parquet);
-            each(&mut |row| schema.add(&row))?;
+            let mut schema = parquet::Inference::new(conversion.parquet);
+            each(&mut |row| {
+                schema.add(&row);
+                Ok(())
+            })?;
             Box::new(schema.writer(out)?)
         }
         _ => {

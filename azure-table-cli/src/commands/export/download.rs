@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use super::position::Position;
 use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
 use crate::failure::{Exit, Failure, Result};
-use crate::format::{self, Output, RowWriter, jsonl};
+use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 
@@ -164,7 +164,7 @@ impl<'c> Sink<'c> {
         checkpoint: &'c CheckpointFile,
         system: bool,
     ) -> Result<Self> {
-        let failed = |error: std::io::Error| Failure::io(path, &error);
+        let failed = |error| Failure::file("write", path, error);
         let mut options = OpenOptions::new();
         // `append`: writes follow the rows that the file has.
         let file = options.create(true).append(true).open(path).map_err(failed)?;
@@ -178,7 +178,7 @@ impl<'c> Sink<'c> {
             return Err(Failure::new(Exit::Failed, message));
         }
         file.set_len(position.bytes).map_err(failed)?;
-        let out = Output::new(Box::new(file.try_clone().map_err(failed)?), format::name_of(path));
+        let out = Output::file(file.try_clone().map_err(failed)?, path);
         let writer = jsonl::Writer::new(out, system);
         let start = position.bytes;
         let (saved, is_damaged) = (Instant::now(), false);
@@ -203,7 +203,7 @@ impl<'c> Sink<'c> {
     fn save(&mut self) -> Result<()> {
         self.is_damaged = true;
         self.writer.flush()?;
-        self.file.sync_data().map_err(|error| Failure::io(self.path, &error))?;
+        self.file.sync_data().map_err(|error| Failure::file("write", self.path, error))?;
         self.position.bytes = self.start + self.writer.bytes();
         self.checkpoint.save(&self.position.to_json())?;
         self.saved = Instant::now();

@@ -1,6 +1,6 @@
 //! Reads the rows of a file on a thread of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use azure_table_client::DynamicEntity;
@@ -48,10 +48,13 @@ pub(super) fn read(path: &Path, format: Format) -> mpsc::Receiver<Chunk> {
     receiver
 }
 
-fn send(path: &PathBuf, format: Format, sender: &mpsc::Sender<Chunk>) {
+fn send(path: &Path, format: Format, sender: &mpsc::Sender<Chunk>) {
     let mut rows = match rows(path, format) {
         Ok(rows) => rows,
-        Err(error) => return _ = sender.blocking_send(vec![Err(error)]),
+        Err(error) => {
+            let _ = sender.blocking_send(vec![Err(error)]);
+            return;
+        }
     };
     loop {
         let (mut chunk, mut bytes) = (Vec::new(), 0);

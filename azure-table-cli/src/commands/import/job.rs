@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::args::import::ImportArgs;
+use crate::args::Import as Arguments;
 use crate::checkpoint::{CheckpointFile, Job};
 use crate::commands::export::with_suffix;
 use crate::failure::{Failure, Result};
@@ -17,7 +17,7 @@ use crate::format::is_standard;
 const SAMPLE_BYTES: u64 = 64 * 1024;
 
 /// The checkpoint of an import; `None` for standard input, which cannot be read again.
-pub(super) fn checkpoint(args: &ImportArgs, endpoint: &str) -> Result<Option<CheckpointFile>> {
+pub(super) fn checkpoint(args: &Arguments, endpoint: &str) -> Result<Option<CheckpointFile>> {
     if is_standard(&args.file) {
         return Ok(None);
     }
@@ -32,14 +32,14 @@ pub(super) fn checkpoint(args: &ImportArgs, endpoint: &str) -> Result<Option<Che
 }
 
 /// The file of the refused rows.
-pub(super) fn refused(args: &ImportArgs) -> PathBuf {
+pub(super) fn refused(args: &Arguments) -> PathBuf {
     let file = if is_standard(&args.file) { Path::new(&args.table) } else { &args.file };
     args.refused.clone().unwrap_or_else(|| with_suffix(file, ".refused"))
 }
 
 /// The size of the file and the hash of its start. The positions of a checkpoint count the rows of this file.
 fn content(path: &Path) -> Result<String> {
-    let failed = |error: std::io::Error| Failure::io(path, &error);
+    let failed = |error| Failure::file("read", path, error);
     let file = File::open(path).map_err(failed)?;
     let mut content = format!("{} bytes, ", file.metadata().map_err(failed)?.len());
     let mut start = Vec::new();

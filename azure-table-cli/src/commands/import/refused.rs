@@ -26,12 +26,12 @@ impl Refused {
         if bytes == 0 {
             match fs::remove_file(&refused.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Failure::io(&refused.path, &error));
+                    return Err(Failure::file("write", &refused.path, error));
                 }
                 _ => return Ok(refused),
             }
         }
-        let failed = |error| Failure::io(&refused.path, &error);
+        let failed = |error| Failure::file("write", &refused.path, error);
         let file = OpenOptions::new().append(true).open(&refused.path).map_err(failed)?;
         file.set_len(bytes).map_err(failed)?;
         refused.file = Some(BufWriter::new(file));
@@ -71,11 +71,11 @@ impl Refused {
     /// Makes the rows durable. Returns the size of the file.
     pub(super) fn save(&mut self) -> Result<u64> {
         if let Some(error) = self.error.take() {
-            return Err(Failure::io(&self.path, &error));
+            return Err(Failure::file("write", &self.path, error));
         }
         if let Some(file) = &mut self.file {
             let saved = file.flush().and_then(|()| file.get_ref().sync_data());
-            saved.map_err(|error| Failure::io(&self.path, &error))?;
+            saved.map_err(|error| Failure::file("write", &self.path, error))?;
         }
         Ok(self.bytes)
     }

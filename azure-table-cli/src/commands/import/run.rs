@@ -122,8 +122,9 @@ impl Run {
             return Err(error);
         }
         if let Some(error) = report.stopped_by() {
-            let failure = Failure::from(error);
-            return Err(if has_begun { failure.with(&self.how_to_continue(report)) } else { failure });
+            let failure = Failure::from(error.clone());
+            let next = if has_begun { self.how_to_continue(report) } else { String::new() };
+            return Err(Failure::new(failure.exit(), format!("{}{next}", failure.message())));
         }
         if progress.unknown > 0 {
             return Err(self.partly(Exit::Unknown, report));
@@ -135,7 +136,7 @@ impl Run {
         if all > 0 {
             let file = self.rows.lock().refused.path().display().to_string();
             let message = format!("{all} rows were refused; {file} lists them with the reasons");
-            return Err(Failure::new(Exit::Partly, message));
+            return Err(Failure::new(Exit::Partial, message));
         }
         Ok(())
     }

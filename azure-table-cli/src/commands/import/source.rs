@@ -71,7 +71,7 @@ pub(super) fn operations(
         let row = match begun.and(row) {
             Ok(row) => row,
             Err(error) => {
-                let message = error.to_string();
+                let message = error.message().to_owned();
                 rows.lock().input_error = Some(error);
                 return Err(message);
             }
