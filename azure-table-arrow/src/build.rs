@@ -13,7 +13,7 @@ use crate::schema::is_reserved;
 use crate::{ColumnKind, ColumnType, Error, Mixed, TableSchema, rest};
 use column::{Cell, ColumnBuilder};
 
-/// The size of a batch that is full, whatever its number of rows.
+/// The size of values at which a batch is full, even with few rows.
 const FULL_BYTES: usize = 32 << 20;
 
 /// Collects rows into a record batch.

@@ -11,7 +11,7 @@ use parquet::file::reader::ChunkReader;
 
 use crate::{Error, RowReader, TableSchema};
 
-/// The size of the values that are read at a time, as far as the sizes of rows are alike.
+/// The size of the values that are read at a time, if the rows have about the same size.
 const BATCH_BYTES: u64 = 8 << 20;
 
 /// Reads the rows of a Parquet file; see [`parquet_rows`].
@@ -26,7 +26,7 @@ pub struct ParquetRows {
 /// same columns (see [`TableSchema::from_arrow`]), with the compression Snappy or none. A few MiB of rows are in memory,
 /// besides a page of each column.
 ///
-/// The iterator ends after an error of the file. After a row with an invalid value it goes on.
+/// The iterator ends after an error of the file. After a row with an invalid value it continues.
 ///
 /// # Errors
 /// The file is not a Parquet file, does not have the keys, or has a column of a type that no property has.
@@ -34,7 +34,7 @@ pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
     rows(file)
 }
 
-pub(super) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
+pub(crate) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(input)?;
     let schema = TableSchema::from_arrow(builder.schema())?;
     let total_rows = builder.metadata().file_metadata().num_rows();
