@@ -83,12 +83,7 @@ struct Export {
 }
 
 impl Export {
-    fn new(
-        args: &Arguments,
-        endpoint: &str,
-        download: Download,
-        conversion: Conversion,
-    ) -> Self {
+    fn new(args: &Arguments, endpoint: &str, download: Download, conversion: Conversion) -> Self {
         let part = with_suffix(&args.file, ".part");
         let is_converted = conversion.format != Format::JsonLines;
         let rows = if is_converted { with_suffix(&args.file, ".rows.part") } else { part.clone() };

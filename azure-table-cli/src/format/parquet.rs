@@ -123,6 +123,7 @@ pub(super) fn rows(path: &Path) -> Result<super::Rows> {
         Failure::new(Exit::Failed, format!("{name}:{row}: {error}"))
     };
     let rows: ParquetRows = parquet_rows(open(path)?).map_err(|error| failed(0, &error))?;
-    let numbered = (1..).zip(rows).map(move |(number, row)| row.map_err(|error| failed(number, &error)));
+    let numbered =
+        (1..).zip(rows).map(move |(number, row)| row.map_err(|error| failed(number, &error)));
     Ok(Box::new(UntilError::new(numbered)))
 }

@@ -63,12 +63,8 @@ fn value() -> impl Strategy<Value = EdmValue> {
         prop_oneof![any::<i32>(), Just(i32::MIN), Just(i32::MAX)].prop_map(EdmValue::from),
         prop_oneof![any::<i64>(), Just(i64::MIN), Just(i64::MAX)].prop_map(EdmValue::from),
         double().prop_map(EdmValue::from),
-        prop_oneof![
-            ticks,
-            Just(EdmDateTime::MIN.ticks()),
-            Just(EdmDateTime::MAX.ticks())
-        ]
-        .prop_map(|ticks| EdmDateTime::from_ticks(ticks).unwrap().into()),
+        prop_oneof![ticks, Just(EdmDateTime::MIN.ticks()), Just(EdmDateTime::MAX.ticks())]
+            .prop_map(|ticks| EdmDateTime::from_ticks(ticks).unwrap().into()),
         any::<u128>().prop_map(|id| Uuid::from_u128(id).into()),
         proptest::collection::vec(any::<u8>(), 0..40).prop_map(EdmValue::from),
     ]
@@ -214,11 +210,20 @@ fn damaged_csv_is_an_error_with_its_line() {
     for (content, part) in [
         (String::new(), "1: the file has no header"),
         ("PartitionKey,A@Edm.Int32\n".to_owned(), "1: the header has no column RowKey"),
-        ("PartitionKey,RowKey,A\n".to_owned(), "1: column \"A\" has no type, as in \"A@Edm.String\""),
-        ("PartitionKey,RowKey,A@Edm.Byte\n".to_owned(), "1: column \"A@Edm.Byte\" has an unknown type"),
+        (
+            "PartitionKey,RowKey,A\n".to_owned(),
+            "1: column \"A\" has no type, as in \"A@Edm.String\"",
+        ),
+        (
+            "PartitionKey,RowKey,A@Edm.Byte\n".to_owned(),
+            "1: column \"A@Edm.Byte\" has an unknown type",
+        ),
         ("PartitionKey,RowKey,RowKey\n".to_owned(), "1: the header has column \"RowKey\" twice"),
         (format!("{header}p,r,1,,\np,r,1\n"), "3: the record has 3 fields, and the header has 5"),
-        (format!("{header}p,\"r\n\",x,,\n"), "2: column \"A\": \"x\" is not a value of type Edm.Int32"),
+        (
+            format!("{header}p,\"r\n\",x,,\n"),
+            "2: column \"A\": \"x\" is not a value of type Edm.Int32",
+        ),
         (format!("{header}p,r,3000000000,,\n"), "2: column \"A\""),
         (format!("{header}p,r,1,one,\n"), "2: property \"A\" has two values"),
         (format!("{header}p,r,,,14/04/2009\n"), "2: column \"T\""),
@@ -244,7 +249,8 @@ fn csv_has_a_fixed_form() {
          p,\\\\,,,7,,\\,\n";
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
     // A quoted empty field is the empty text, and the escape of a program that drops quotes is accepted as well.
-    fs::write(&path, "PartitionKey,RowKey,A@Edm.String,B@Edm.Int32\n\"\",r,\"\",\"\"\n,r,,\n").unwrap();
+    fs::write(&path, "PartitionKey,RowKey,A@Edm.String,B@Edm.Int32\n\"\",r,\"\",\"\"\n,r,,\n")
+        .unwrap();
     let rows = read(&path, Format::Csv);
     assert_eq!(rows[0], DynamicEntity::new("", "r").with("A", ""));
     assert_eq!(rows[1], DynamicEntity::new("", "r"));
@@ -274,8 +280,14 @@ fn system_properties_are_written_on_request_and_read_as_such() {
     assert_eq!(read(&path, Format::JsonLines), [row.clone()]);
     let (path, out) = file(&folder, "rows.csv");
     let columns = columns(std::slice::from_ref(&row));
-    write(Box::new(csv::Writer::new(out, &columns, true).unwrap()), std::slice::from_ref(&row), &path);
-    assert!(fs::read_to_string(&path).unwrap().contains("2026-01-01T00:00:00.0000000Z,\"W/\"\"1\"\"\""));
+    write(
+        Box::new(csv::Writer::new(out, &columns, true).unwrap()),
+        std::slice::from_ref(&row),
+        &path,
+    );
+    assert!(
+        fs::read_to_string(&path).unwrap().contains("2026-01-01T00:00:00.0000000Z,\"W/\"\"1\"\"\"")
+    );
     assert_eq!(read(&path, Format::Csv), [DynamicEntity::new("p", "r").with("A", 1)]);
 }
 

@@ -27,9 +27,7 @@ pub(crate) fn parse(ty: EdmType, text: &str) -> Result<EdmValue, String> {
             let value: Result<EdmDateTime, _> = text.parse();
             value.map_err(|error| invalid(error.to_string()))?.into()
         }
-        EdmType::Guid => {
-            Uuid::try_parse(text).map_err(|error| invalid(error.to_string()))?.into()
-        }
+        EdmType::Guid => Uuid::try_parse(text).map_err(|error| invalid(error.to_string()))?.into(),
         EdmType::Binary => {
             STANDARD.decode(text).map_err(|error| invalid(error.to_string()))?.into()
         }

@@ -20,11 +20,8 @@ pub(super) struct Conversion {
 
 impl Conversion {
     pub(super) fn of(format: Format, args: &Arguments) -> Self {
-        let parquet = parquet::Options {
-            datetimes: args.datetimes,
-            mixed: args.mixed,
-            system: args.system,
-        };
+        let parquet =
+            parquet::Options { datetimes: args.datetimes, mixed: args.mixed, system: args.system };
         Self { format, columns: args.columns.clone(), system: args.system, parquet }
     }
 

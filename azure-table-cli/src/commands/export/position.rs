@@ -32,7 +32,10 @@ impl Position {
     pub(super) fn from_json(position: Option<&Value>) -> Result<Self> {
         let Some(position) = position else { return Ok(Self::default()) };
         Self::parse(position).ok_or_else(|| {
-            Failure::new(Exit::Failed, format!("the checkpoint has an invalid position: {position}"))
+            Failure::new(
+                Exit::Failed,
+                format!("the checkpoint has an invalid position: {position}"),
+            )
         })
     }
 
@@ -62,7 +65,11 @@ mod tests {
             let position = Position { rows: 3, bytes: 700, after, is_complete: true };
             assert_eq!(Position::from_json(Some(&position.to_json())).unwrap(), position);
         }
-        for invalid in [json!(null), json!({}), json!({"rows": 1, "bytes": 2, "after": ["p"], "complete": false})] {
+        for invalid in [
+            json!(null),
+            json!({}),
+            json!({"rows": 1, "bytes": 2, "after": ["p"], "complete": false}),
+        ] {
             assert!(Position::from_json(Some(&invalid)).is_err(), "{invalid}");
         }
     }

@@ -37,7 +37,10 @@ impl Position {
             Some(Self { bulk, refused_bytes: position["refused_bytes"].as_u64()? })
         };
         parse().ok_or_else(|| {
-            Failure::new(Exit::Failed, format!("the checkpoint has an invalid position: {position}"))
+            Failure::new(
+                Exit::Failed,
+                format!("the checkpoint has an invalid position: {position}"),
+            )
         })
     }
 }

@@ -73,7 +73,10 @@ impl FromStr for Columns {
 /// Parses `Rating@Edm.Int32`.
 pub(super) fn parse_column(text: &str) -> Result<(&str, EdmType), String> {
     let Some((name, ty)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else {
-        return Err(format!("column {text:?} has no type, as in {:?}", format!("{text}@Edm.String")));
+        return Err(format!(
+            "column {text:?} has no type, as in {:?}",
+            format!("{text}@Edm.String")
+        ));
     };
     let types = || TYPES.map(EdmType::as_str).join(", ");
     let ty = EdmType::from_name(ty)

@@ -45,7 +45,10 @@ impl RowWriter for Writer {
                 let key = row.key();
                 return Err(Failure::new(
                     Exit::Failed,
-                    format!("row {key} cannot be written: no column is {:?}", format!("{name}@{ty}")),
+                    format!(
+                        "row {key} cannot be written: no column is {:?}",
+                        format!("{name}@{ty}")
+                    ),
                 ));
             };
             values[position] = Some(value);
