@@ -9,7 +9,7 @@ mod diff;
 mod drop;
 mod export;
 mod get;
-mod import;
+pub(crate) mod import;
 pub(crate) mod man;
 mod put;
 mod query;

@@ -1,11 +1,15 @@
 //! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
 
 mod args;
+mod checkpoint;
 mod commands;
 mod confirm;
 mod connect;
 mod failure;
+mod format;
+mod interrupt;
 mod output;
+mod progress;
 mod secrets;
 
 use std::ffi::OsString;
