@@ -9,6 +9,8 @@ mod refused;
 mod run;
 mod source;
 
+use std::time::Duration;
+
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::Bulk;
 
@@ -50,7 +52,9 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let progress = Progress::new(globals.quiet, "import", total);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
-    let run = Run { monitor: bulk.monitor(), rows: SharedRows::new(refused), checkpoint };
+    let save_every = Duration::from_millis(args.save_every);
+    let rows = SharedRows::new(refused);
+    let run = Run { monitor: bulk.monitor(), rows, checkpoint, save_every };
     let begin = {
         let run = run.clone();
         move || run.save()

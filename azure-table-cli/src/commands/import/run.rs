@@ -1,6 +1,8 @@
 //! The bulk run of an import, with its checkpoint and its result.
 
+use std::fmt::Write as _;
 use std::pin::pin;
+use std::time::Duration;
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, BulkReport, Checkpoint};
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 
 use super::source::SharedRows;
-use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 
@@ -52,6 +54,8 @@ pub(super) struct Run {
     pub(super) rows: SharedRows,
     /// `None` for standard input, which cannot be read again.
     pub(super) checkpoint: Option<CheckpointFile>,
+    /// The time between two saves.
+    pub(super) save_every: Duration,
 }
 
 impl Run {
@@ -79,7 +83,7 @@ impl Run {
         let bulk = bulk.on_row(move |result| rows.resolve(result));
         let mut run = pin!(bulk.try_run_stream(operations));
         let mut stop = pin!(interrupt.wait());
-        let mut save = interval_at(Instant::now() + SAVE_EVERY, SAVE_EVERY);
+        let mut save = interval_at(Instant::now() + self.save_every, self.save_every);
         loop {
             tokio::select! {
                 biased;
@@ -151,7 +155,8 @@ impl Run {
         let mut message = format!("{}{}", report.progress, self.how_to_continue(report));
         let open = report.failures().filter(|result| !result.outcome.is_resolved());
         for result in open.take(LISTED) {
-            message.push_str(&format!("\n{result}"));
+            // Writing to a String cannot fail.
+            let _ = write!(message, "\n{result}");
         }
         Failure::new(exit, message)
     }
