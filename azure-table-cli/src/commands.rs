@@ -5,7 +5,7 @@ mod copy;
 mod count;
 mod create;
 mod delete;
-mod diff;
+pub(crate) mod diff;
 mod drop;
 mod export;
 mod get;

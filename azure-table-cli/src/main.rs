@@ -8,9 +8,11 @@ mod connect;
 mod failure;
 mod format;
 mod interrupt;
+mod key_order;
 mod output;
 mod progress;
 mod secrets;
+mod sort;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

@@ -82,3 +82,15 @@ fn a_batch_of_large_values_is_full_early() {
     builder.finish().unwrap();
     assert!(!builder.is_full() && builder.is_empty());
 }
+
+#[test]
+fn conversions_can_move_to_other_threads() {
+    fn is_send<T: Send + 'static>() {}
+    is_send::<BatchBuilder>();
+    is_send::<RowReader>();
+    is_send::<crate::BatchStream>();
+    #[cfg(feature = "parquet")]
+    is_send::<crate::ParquetRows>();
+    #[cfg(feature = "parquet")]
+    is_send::<crate::ParquetWriter<Vec<u8>>>();
+}
