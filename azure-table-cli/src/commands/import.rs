@@ -12,7 +12,7 @@ mod source;
 use std::time::Duration;
 
 use azure_table_client::DynamicEntity;
-use azure_table_client::bulk::Bulk;
+use azure_table_client::bulk::{Bulk, Checkpoint};
 
 use crate::args::{Globals, Import as Arguments};
 use crate::failure::{Failure, Result};
@@ -54,7 +54,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let bulk = show(bulk, progress.clone());
     let save_every = Duration::from_millis(args.save_every);
     let rows = SharedRows::new(refused);
-    let run = Run { monitor: bulk.monitor(), rows, checkpoint, save_every };
+    let is_resumed = position.bulk != Checkpoint::new();
+    let run = Run { monitor: bulk.monitor(), rows, checkpoint, is_resumed, save_every };
     let begin = {
         let run = run.clone();
         move || run.save()

@@ -54,6 +54,8 @@ pub(super) struct Run {
     pub(super) rows: SharedRows,
     /// `None` for standard input, which cannot be read again.
     pub(super) checkpoint: Option<CheckpointFile>,
+    /// Whether an earlier run may have applied rows.
+    pub(super) is_resumed: bool,
     /// The time between two saves.
     pub(super) save_every: Duration,
 }
@@ -119,17 +121,15 @@ impl Run {
         };
         let unresolved = progress.unknown + progress.not_attempted + (progress.failed - refused);
         let is_over = unresolved == 0 && report.stopped.is_none();
-        let has_begun = report.checkpoint.resolved() > 0 || unresolved > 0;
+        // Without it, no row can have been applied, and there is nothing to resume.
+        let has_begun = self.is_resumed || report.checkpoint.resolved() > 0 || progress.unknown > 0;
         if let Some(checkpoint) = &self.checkpoint
             && (is_over || !has_begun)
         {
             checkpoint.remove()?;
         }
-        if let Some(error) = input_error {
-            return Err(error);
-        }
-        if let Some(error) = report.stopped_by() {
-            let failure = Failure::from(error.clone());
+        let service_error = || report.stopped_by().map(|error| Failure::from(error.clone()));
+        if let Some(failure) = input_error.or_else(service_error) {
             let next = if has_begun { self.how_to_continue(report) } else { String::new() };
             return Err(Failure::new(failure.exit(), format!("{}{next}", failure.message())));
         }
