@@ -12,9 +12,9 @@ mod tools;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Sas, Whoami};
-pub(crate) use copy::{Copy, Diff};
+pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
-pub(crate) use globals::{Connection, Globals};
+pub(crate) use globals::{Connection, DialectName, Globals};
 pub(crate) use rows::{Delete, Get, Put, Query};
 pub(crate) use scan::Count;
 pub(crate) use tables::{Create, Drop, Tables};

@@ -12,7 +12,7 @@ use azure_table_client::auth::Credential;
 
 pub(crate) use source::Source;
 
-use crate::args::{Connection, Globals};
+use crate::args::{Connection, DialectName, Globals};
 use crate::failure::{Failure, Result};
 
 /// An address and the credential for it.
@@ -26,15 +26,20 @@ pub(crate) struct Account {
 impl Connection {
     /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(&self) -> Result<TableServiceClient> {
-        self.target()?.service(self.allow_http)
+        self.service_of(None, None)
     }
 
-    /// Returns the client of `source`, or of these options without one.
-    pub(crate) fn service_of(&self, source: Option<&Source>) -> Result<TableServiceClient> {
-        match source {
-            Some(source) => source.target()?.service(self.allow_http),
-            None => self.service(),
-        }
+    /// Returns the client of one side of a command with two: that of `source`, or of these options without one.
+    pub(crate) fn service_of(
+        &self,
+        source: Option<&Source>,
+        dialect: Option<DialectName>,
+    ) -> Result<TableServiceClient> {
+        let (target, dialect) = match source {
+            Some(source) => (source.target()?, dialect),
+            None => (self.target()?, dialect.or(self.dialect)),
+        };
+        target.service(self.allow_http, dialect)
     }
 
     pub(crate) fn target(&self) -> Result<Target> {
@@ -81,12 +86,20 @@ impl Target {
         }
     }
 
-    pub(crate) fn service(self, allow_http: bool) -> Result<TableServiceClient> {
+    pub(crate) fn service(
+        self,
+        allow_http: bool,
+        dialect: Option<DialectName>,
+    ) -> Result<TableServiceClient> {
         let builder = match self {
             Self::Text { text, .. } => TableServiceClient::builder_from_connection_string(&text)?,
             Self::Account(account) => {
                 TableServiceClient::builder(account.endpoint, account.credential)
             }
+        };
+        let builder = match dialect {
+            Some(dialect) => builder.dialect(dialect.into()),
+            None => builder,
         };
         // The client itself permits plain HTTP to this machine.
         let builder = if allow_http { builder.allow_http(true) } else { builder };

@@ -8,5 +8,7 @@
     reason = "tests"
 )]
 
+mod chaos;
+mod control;
 mod program;
 mod support;
