@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 /// Checks that every column chunk is within a file of `length` bytes.
 pub(super) fn check(metadata: &ParquetMetaData, length: u64) -> Result<()> {
     for group in metadata.row_groups() {
-        let counts = group.columns().iter().map(|column| column.num_values());
+        let counts = group.columns().iter().map(ColumnChunkMetaData::num_values);
         let mut is_valid = counts.chain([group.num_rows()]).all(|count| count >= 0);
         for column in group.columns() {
             let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
