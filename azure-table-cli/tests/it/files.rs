@@ -18,8 +18,8 @@ pub(crate) fn row(n: u32) -> DynamicEntity {
     let mut row = DynamicEntity::new(format!("it's {}", n % 5), format!("{n:06}\u{e9}\u{1f600}"));
     row.set("Data", n.to_be_bytes()[..n as usize % 5].to_vec())
         .set("Id", EdmValue::Guid(uuid::Uuid::from_u128(u128::from(n) << 64 | 7)))
-        .set("Large", if n % 2 == 0 { i64::MIN } else { i64::MAX - i64::from(n) });
-    if n % 3 == 0 {
+        .set("Large", if n.is_multiple_of(2) { i64::MIN } else { i64::MAX - i64::from(n) });
+    if n.is_multiple_of(3) {
         row.set("Mixed", 7);
     } else if n % 3 == 1 {
         row.set("Mixed", texts[at]);
@@ -28,7 +28,7 @@ pub(crate) fn row(n: u32) -> DynamicEntity {
         .set("Posted", EdmDateTime::from_ticks(633_752_640_000_000_000 + i64::from(n)).unwrap())
         .set("Ratio", doubles[at])
         .set("Text", texts[at])
-        .set("Yes", n % 2 == 0);
+        .set("Yes", n.is_multiple_of(2));
     row
 }
 
