@@ -35,8 +35,11 @@ async fn a_file_in_any_order_is_compared_with_a_table() {
     let text = fs::read_to_string(&exported).unwrap();
     let mut reversed: Vec<_> = text.lines().rev().collect();
     // A file whose first rows are in order is not taken for a sorted one.
-    let almost = [&text.lines().skip(1).collect::<Vec<_>>()[..], &[text.lines().next().unwrap()]].concat();
-    for (name, text) in [("sorted", text.clone()), ("reversed", reversed.join("\n")), ("almost", almost.join("\n"))] {
+    let almost =
+        [&text.lines().skip(1).collect::<Vec<_>>()[..], &[text.lines().next().unwrap()]].concat();
+    for (name, text) in
+        [("sorted", text.clone()), ("reversed", reversed.join("\n")), ("almost", almost.join("\n"))]
+    {
         let file = folder.file(&format!("{name}.jsonl"));
         fs::write(&file, text).unwrap();
         for sides in [["Blogs", &file], [&file, "Blogs"]] {
@@ -68,7 +71,8 @@ async fn each_difference_is_a_line() {
     let file = folder.file("rows.jsonl");
     let mut changed = row(5).with("N", 5_i64).with("Zero", 0.0);
     changed.set("New", "x\n");
-    fs::write(&file, lines((0..41).filter(|n| ![5, 7].contains(n))) + &changed.to_json().unwrap()).unwrap();
+    fs::write(&file, lines((0..41).filter(|n| ![5, 7].contains(n))) + &changed.to_json().unwrap())
+        .unwrap();
     let end = emulator.run(&["diff", "Blogs", &file]);
     let expected = concat!(
         "only in B: (\"a\", \"040\")\n",
@@ -78,11 +82,20 @@ async fn each_difference_is_a_line() {
     );
     assert_eq!(end.out.replace("\\u{ffff}", "\u{ffff}"), expected);
     let error = end.failed(3);
-    assert!(error.contains("3 differences: 1 rows only in A, 1 only in B, 1 different; 40 rows in A, 40 in B"), "{error}");
+    assert!(
+        error.contains(
+            "3 differences: 1 rows only in A, 1 only in B, 1 different; 40 rows in A, 40 in B"
+        ),
+        "{error}"
+    );
 
     let end = emulator.run(&["diff", "Blogs", &file, "--output", "jsonl", "--quiet"]);
-    let differences: Vec<Value> = end.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(differences[0], json!({"difference": "only in B", "PartitionKey": "a", "RowKey": "040"}));
+    let differences: Vec<Value> =
+        end.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        differences[0],
+        json!({"difference": "only in B", "PartitionKey": "a", "RowKey": "040"})
+    );
     assert_eq!(differences[1]["properties"]["N"]["b"], json!({"type": "Edm.Int64", "value": "5"}));
     end.failed(3);
 }
@@ -109,7 +122,15 @@ async fn tables_of_both_services_are_compared() {
     for n in (0..40).rev().filter(|n| *n != 11) {
         copy.insert(&row(n)).await.unwrap();
     }
-    let mut command = storage.command(&["diff", "Blogs", "Blogs", "--to", "env:COSMOS", "--to-dialect", "cosmos"]);
+    let mut command = storage.command(&[
+        "diff",
+        "Blogs",
+        "Blogs",
+        "--to",
+        "env:COSMOS",
+        "--to-dialect",
+        "cosmos",
+    ]);
     command.env("COSMOS", cosmos.connection_string());
     let output = command.output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();

@@ -10,6 +10,9 @@
 
 mod chaos;
 mod control;
+mod copy;
+mod count;
+mod diff;
 mod file_kills;
 mod files;
 mod program;
