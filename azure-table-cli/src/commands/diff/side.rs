@@ -7,7 +7,7 @@ use azure_table_client::{DynamicEntity, EntityKey};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::merge::{Rows, in_order};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::format::{self, Format};
 use crate::key_order::compare;
 use crate::progress::Progress;
