@@ -78,7 +78,7 @@ fn print(rows: u64, largest: Option<Largest>, lines: Lines, is_quiet: bool) -> i
     if !is_quiet {
         let shown = grouped(partitions.len() as u64);
         eprintln!(
-            "{} rows in {} partitions, of which {shown} are listed",
+            "{} rows in {} partitions ({shown} listed)",
             grouped(rows),
             grouped(all)
         );

@@ -13,7 +13,7 @@ use crate::key_order::compare;
 use crate::progress::Progress;
 use crate::sort::Sorter;
 
-/// The rows of a table. Those of Azure Storage are read in key order.
+/// The rows of a table, sorted unless the service returns them in key order.
 pub(super) async fn of_table(
     rows: Rows,
     has_key_order: bool,
