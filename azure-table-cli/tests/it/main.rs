@@ -8,7 +8,9 @@
     reason = "tests"
 )]
 
+mod access;
 mod chaos;
 mod control;
 mod program;
+mod rows;
 mod support;
