@@ -105,9 +105,7 @@ impl RowWriter for Writer {
 
 fn failed(name: &str, error: &azure_table_arrow::Error) -> Failure {
     let option = match error {
-        azure_table_arrow::Error::Row { reason, .. } if reason.contains("nanoseconds") => {
-            " (--datetimes micros or ticks)"
-        }
+        azure_table_arrow::Error::TimeOutOfRange { .. } => " (--datetimes micros or ticks)",
         _ => "",
     };
     Failure::new(Exit::Failed, format!("cannot write {name}: {error}{option}"))

@@ -11,6 +11,8 @@
 mod access;
 mod chaos;
 mod control;
+mod file_kills;
+mod files;
 mod program;
 mod rows;
 mod support;
