@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod access;
 mod chaos;
 mod control;
 mod copy;
@@ -16,4 +17,5 @@ mod diff;
 mod file_kills;
 mod files;
 mod program;
+mod rows;
 mod support;
