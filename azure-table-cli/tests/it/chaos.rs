@@ -204,7 +204,7 @@ async fn an_upsert_under_faults_and_kills_copies_each_row_once() {
 async fn an_insert_under_faults_and_kills_copies_each_row_once() {
     let mode = "insert";
     check(if is_full() {
-        Plan { mode, rows: 10_000, kills: 24, spread: 100, pause: Duration::from_secs(8) }
+        Plan { mode, rows: 3_000, kills: 24, spread: 100, pause: Duration::from_secs(8) }
     } else {
         Plan { mode, rows: 300, kills: 5, spread: 10, pause: Duration::from_millis(300) }
     })
