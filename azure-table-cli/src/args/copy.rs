@@ -33,7 +33,7 @@ pub(crate) struct Copy {
     /// Create the target table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Continue the run that left the checkpoint
+    /// Continue an unfinished copy; without one, begin
     #[arg(long)]
     pub(crate) resume: bool,
     /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]

@@ -34,7 +34,9 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         .with("filter", args.filter.clone().unwrap_or_default())
         .with("mode", args.mode.name());
     let checkpoint = CheckpointFile::new(args.checkpoint_path(), job);
-    let saved = match checkpoint.begin(args.resume)? {
+    let position = checkpoint.begin(args.resume)?;
+    let is_resumed = position.is_some();
+    let saved = match position {
         Some(position) => Saved::from_json(&position).ok_or_else(|| {
             let path = checkpoint.path().display();
             Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
@@ -58,7 +60,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         mode: args.mode,
         concurrency: args.concurrency.into(),
         give_up_after: Duration::from_secs(args.give_up_after),
-        is_resumed: args.resume,
+        is_resumed,
         checkpoint,
         refused,
         progress: Progress::new(globals.quiet, "copy", None),
