@@ -344,6 +344,23 @@ fn a_removed_property_is_remembered() {
     assert_eq!(problems[0].to_string(), "\"a\": rows have Edm.Int32, and Edm.String is read");
 }
 
+#[test]
+fn a_forced_removal_is_reported_once() {
+    entity!(One [deny_unknown] { #[table(partition_key)] p: String, #[table(row_key)] r: String, a: i32 });
+    entity!(Two [deny_unknown] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
+    entity!(Three [] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
+    let refused = "\"a\": rows have it, and `deny_unknown` refuses it";
+    assert_eq!(problems::<One, Two>(), refused);
+    let (one, two, three) = (Snapshot::of::<One>(), Snapshot::of::<Two>(), Snapshot::of::<Three>());
+    assert_eq!(one.updated(&two).to_string(), two.to_string());
+    // A property that an earlier version removed.
+    let removed = one.updated(&three);
+    assert!(removed.to_string().contains("\nremoved \"a\" "), "{removed}");
+    assert!(removed.problems(&two).iter().any(|problem| problem.to_string() == refused));
+    let forced = removed.updated(&two);
+    assert_eq!((forced.to_string(), forced.problems(&two)), (two.to_string(), Vec::new()));
+}
+
 /// Two optional groups without prefixes exchange a property.
 mod groups_without_prefixes {
     use super::{PropertyGroup, TableEntity};
