@@ -6,7 +6,7 @@ use azure_table_client::entity::schema::{
 
 use super::Problem;
 use super::snapshot::{KindList, Snapshot, claims, reads_name};
-use super::values;
+use super::{values, write};
 
 /// The rows that a reader finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,11 @@ impl Found {
             let is_alike = rows.len() == reader.len()
                 && rows.iter().zip(reader).all(|(rows, reader)| has_texts_of(rows, reader));
             if is_described && !is_alike {
-                self.add(what, "the form of the key changed: each row has its old key for ever");
+                let (was, is) = (write::key(rows), write::key(reader));
+                self.add(
+                    what,
+                    format!("the form changed, but rows keep their keys: from `{was}` to `{is}`"),
+                );
             }
         }
         self.exchanged_keys(rows, reader);
@@ -108,19 +112,24 @@ impl Found {
                     self.property(property, by, *is_removed);
                     self.whole_group(property, by, rows, reader);
                 }
-                _ => self.about(property, "its names belong to several properties now"),
+                _ => {
+                    let names: Vec<_> = found.iter().map(|by| format!("{:?}", by.name)).collect();
+                    let why = "its names belong to several properties now";
+                    self.about(property, format!("{why}: {}", names.join(", ")));
+                }
             }
             for by in found {
-                if readers.contains(&by.name.as_str()) {
-                    self.about(by, "it reads two properties of the rows");
+                if let Some((_, other)) = readers.iter().find(|(name, _)| *name == by.name) {
+                    let why = "it reads two properties of the rows";
+                    self.about(by, format!("{why}: {other:?}, {:?}", property.name));
                 }
-                readers.push(&by.name);
+                readers.push((&*by.name, &*property.name));
             }
         }
         if rows.schema.others == Others::Kept && reader.others == Others::Refused {
             self.add("the entity", "rows may have properties without a field, which are refused");
         }
-        let is_read = |by: &PropertySchema| readers.contains(&by.name.as_str());
+        let is_read = |by: &PropertySchema| readers.iter().any(|(name, _)| *name == by.name);
         for by in reader.properties.iter().filter(|by| !is_read(by)) {
             // A group without a property in the rows is missing as a whole.
             let is_missing = by.groups.last().is_some_and(|group| {

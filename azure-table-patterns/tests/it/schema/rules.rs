@@ -166,12 +166,20 @@ fn keys_must_keep_their_form() {
     entity!(Order [partition_key = "{p}_{n:04}"] { p: String, n: u32, #[table(row_key)] r: Descending<u32> });
     entity!(Named [partition_key = "{channel}_{n:04}"] { channel: Id, n: u32, #[table(row_key)] r: std::sync::Arc<str> });
     entity!(Table [name = "Posts", partition_key = "{p}_{n:04}"] { p: String, n: u32, #[table(row_key)] r: String });
-    let changed = "the form of the key changed: each row has its old key for ever";
-    let partition = format!("the PartitionKey: {changed}");
-    assert_eq!(problems::<Before, Width>(), partition);
-    assert_eq!(problems::<Before, Separator>(), partition);
-    assert_eq!(problems::<Before, Type>(), partition);
-    assert_eq!(problems::<Before, Order>(), format!("the RowKey: {changed}"));
+    let changed = |key: &str, was: &str, is: &str| {
+        format!("the {key}: the form changed, but rows keep their keys: from `{was}` to `{is}`")
+    };
+    let key = |separator: &str, number: &str| {
+        let text = "field \"p\" form \"text\"";
+        format!("{text} literal \"{separator}\" field \"n\" form {number}")
+    };
+    let before = key("_", r#""u32" format "04""#);
+    let partition = |now: &str| changed("PartitionKey", &before, now);
+    assert_eq!(problems::<Before, Width>(), partition(&key("_", r#""u32" format "05""#)));
+    assert_eq!(problems::<Before, Separator>(), partition(&key("-", r#""u32" format "04""#)));
+    assert_eq!(problems::<Before, Type>(), partition(&key("_", r#""u64" format "04""#)));
+    let (was, is) = ("field \"r\" form \"text\"", "field \"r\" form \"descending u32\"");
+    assert_eq!(problems::<Before, Order>(), changed("RowKey", was, is));
     // A field's name is not stored, and a newtype is stored as its field.
     assert_eq!(problems::<Before, Named>(), "");
     let table = "the table: the rows are in \"Blogs\", and \"Posts\" is read";
@@ -359,6 +367,16 @@ fn a_forced_removal_is_reported_once() {
     assert!(removed.problems(&two).iter().any(|problem| problem.to_string() == refused));
     let forced = removed.updated(&two);
     assert_eq!((forced.to_string(), forced.problems(&two)), (two.to_string(), Vec::new()));
+}
+
+#[test]
+fn properties_that_are_split_and_joined_are_named() {
+    entity!(Joined [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, #[table(alias = "b")] a: Option<i32> });
+    entity!(Apart [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, a: Option<i32>, b: Option<i32> });
+    let several = "\"a\": its names belong to several properties now: \"a\", \"b\"";
+    assert_eq!(problems::<Joined, Apart>(), several);
+    let two = "\"a\": it reads two properties of the rows: \"a\", \"b\"";
+    assert!(problems::<Apart, Joined>().lines().any(|line| line == two));
 }
 
 /// Two optional groups without prefixes exchange a property.
