@@ -143,7 +143,7 @@ impl Found {
         self.exchanged(&rows.schema.properties, &reader.properties);
     }
 
-    /// A property that goes in the same change as another one comes may be the same one under another name.
+    /// Reports properties that are added in the change that removes another one: they may be its new name.
     fn exchanged(&mut self, rows: &[PropertySchema], reader: &[PropertySchema]) {
         if self.which == Rows::Written {
             return;
@@ -154,7 +154,7 @@ impl Found {
             self.about(
                 by,
                 format!(
-                    "it comes as {:?} goes: if this is its new name, write `alias`; otherwise remove one property first, \
+                    "it is added as {:?} is removed: if this is its new name, write `alias`; otherwise remove one property first, \
                      update the snapshot, and add the other",
                     gone.name
                 ),
@@ -189,7 +189,7 @@ impl Found {
         self.add(&format!("{:?}", property.name), why);
     }
 
-    /// A property of the rows that the reader does not know.
+    /// Reports a property of the rows that the reader does not know.
     fn unread(&mut self, property: &PropertySchema, is_removed: bool, reader: &Schema) {
         if reader.others == Others::Refused {
             self.about(property, "rows have it, and `deny_unknown` refuses it");
@@ -202,7 +202,7 @@ impl Found {
         }
     }
 
-    /// A property that the writer knows under a name that it does not write, by which the reader knows it.
+    /// Reports a property that the reader knows only by a former name, which the writer does not write.
     fn renamed(&mut self, property: &PropertySchema, reader: &Schema) {
         let is_read = |alias: &String| reader.properties.iter().any(|by| reads_name(by, alias));
         if self.which == Rows::Written && property.aliases.iter().any(is_read) {
@@ -241,7 +241,7 @@ impl Found {
         }
     }
 
-    /// A row that lacks the property.
+    /// Compares the values that are read from a row without the property.
     fn absence(&mut self, property: &PropertySchema, by: &PropertySchema, is_removed: bool) {
         let why = match (&property.absent, &by.absent) {
             (Absent::Required, Absent::Required) if is_removed => {

@@ -32,8 +32,8 @@ impl Snapshot {
         Self::from(E::schema())
     }
 
-    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. None
-    /// means that the change is compatible.
+    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. The
+    /// change is compatible if the list is empty.
     pub fn problems(&self, current: &Self) -> Vec<Problem> {
         problems(self, current, Rows::All)
     }

@@ -105,7 +105,7 @@ impl Keeper {
         row.map(|row| row.key().row_key.clone()).unwrap_or_default()
     }
 
-    /// A time of which half are old enough for a sweep by any clock.
+    /// An expiry time. Half of these times are old enough for a sweep by any clock.
     fn expiry(&self, chance: &mut Rng) -> DateTime<Utc> {
         let minutes = if chance.bool() { -16 * 60..-15 * 60 } else { -16 * 60..6 * 60 };
         now(self.mock.now()) + TimeDelta::minutes(chance.i64(minutes))

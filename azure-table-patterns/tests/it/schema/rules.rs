@@ -214,7 +214,7 @@ fn a_default_may_become_a_wider_number() {
 }
 
 #[test]
-fn what_a_version_does_not_describe_is_remembered() {
+fn an_undescribed_table_or_key_is_remembered() {
     entity!(Blogs [name = "Blogs"] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
     entity!(Posts [name = "Posts"] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
     entity!(Unnamed [] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
@@ -234,7 +234,7 @@ fn a_property_that_takes_the_place_of_another_may_be_its_new_name() {
     entity!(Alias [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, #[table(alias = "subtitle")] line: Option<String> });
     assert_eq!(
         problems::<Before, Renamed>(),
-        "\"Subtitle\": it comes as \"subtitle\" goes: if this is its new name, write `alias`; otherwise remove one \
+        "\"Subtitle\": it is added as \"subtitle\" is removed: if this is its new name, write `alias`; otherwise remove one \
          property first, update the snapshot, and add the other"
     );
     assert_eq!(problems::<Before, Alias>(), "");
@@ -275,7 +275,7 @@ impl TableEntity for ByHand {
 }
 
 #[test]
-fn of_an_implementation_by_hand_the_names_are_compared() {
+fn the_names_of_an_implementation_by_hand_are_compared() {
     entity!(Derived [] { #[table(partition_key)] p: u32, #[table(row_key)] r: u32, #[table(rename = "Text")] text: i64 });
     let text = Snapshot::of::<ByHand>().to_string();
     assert!(
@@ -431,7 +431,7 @@ mod groups_without_prefixes {
 }
 
 #[test]
-fn groups_without_prefixes_are_told_apart() {
+fn groups_without_prefixes_are_distinguished() {
     use groups_without_prefixes::{After, Before};
     let found = problems::<Before, After>();
     assert!(found.contains("belongs to another `Option` of a group"), "{found}");
