@@ -106,7 +106,8 @@ impl TableServiceClient {
         self.core.endpoint.base()
     }
 
-    /// The client's clock, which is the machine's unless the [builder](TableServiceClientBuilder::clock) sets another.
+    /// The client's clock: the machine's clock, or the one that the [builder](TableServiceClientBuilder::clock) sets. Code
+    /// that is built on the client uses it too, so that a test sets the time of both.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.core.clock
     }

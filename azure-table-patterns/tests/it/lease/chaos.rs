@@ -200,7 +200,7 @@ impl Program {
         self.call(guard.hold(work)).await
     }
 
-    /// Waits almost until the guard is no longer valid.
+    /// Waits until shortly before the guard becomes invalid.
     async fn wait(&mut self, guard: &Guard, number: usize) {
         for _ in 0..self.chance.u8(1..4) {
             if self.probe(number, guard) {

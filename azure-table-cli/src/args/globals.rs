@@ -1,0 +1,39 @@
+//! The options of all commands.
+
+use clap::Args;
+
+use crate::connect::Source;
+
+/// The options of all commands.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Globals {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// Print no progress and no notes
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Remove tables and rows without a question
+    #[arg(long, short, global = true)]
+    pub(crate) yes: bool,
+}
+
+/// The account and its credential. `connect.rs` describes the order in which they are looked up.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct Connection {
+    /// Connection string or URL with a signature: env:NAME, file:PATH, prompt, emulator or entra:URL
+    #[arg(long, global = true, value_name = "SOURCE")]
+    pub(crate) connection_from: Option<Source>,
+    /// Connect to the emulator at http://127.0.0.1:10002/devstoreaccount1
+    #[arg(long, global = true, conflicts_with = "connection_from")]
+    pub(crate) emulator: bool,
+    /// Sign in with Microsoft Entra ID (az login, azd auth login); needs --endpoint
+    #[arg(long, global = true, conflicts_with_all = ["connection_from", "emulator"])]
+    pub(crate) entra: bool,
+    /// Address of the table service: https://ACCOUNT.table.core.windows.net
+    #[arg(long, global = true, value_name = "URL", conflicts_with_all = ["connection_from", "emulator"])]
+    pub(crate) endpoint: Option<String>,
+    /// Send credentials over plain HTTP to other machines
+    #[arg(long, global = true)]
+    pub(crate) allow_http: bool,
+}

@@ -1,0 +1,9 @@
+//! `drop`.
+
+use crate::args::{Drop, Globals};
+use crate::failure::{Exit, Failure, Result};
+
+#[expect(clippy::unused_async, reason = "not built yet")]
+pub(crate) async fn run(_args: Drop, _globals: &Globals) -> Result<()> {
+    Err(Failure::new(Exit::Failed, "not built yet"))
+}

@@ -1,0 +1,9 @@
+//! `get`.
+
+use crate::args::{Get, Globals};
+use crate::failure::{Exit, Failure, Result};
+
+#[expect(clippy::unused_async, reason = "not built yet")]
+pub(crate) async fn run(_args: Get, _globals: &Globals) -> Result<()> {
+    Err(Failure::new(Exit::Failed, "not built yet"))
+}

@@ -1,0 +1,9 @@
+//! `put`.
+
+use crate::args::{Globals, Put};
+use crate::failure::{Exit, Failure, Result};
+
+#[expect(clippy::unused_async, reason = "not built yet")]
+pub(crate) async fn run(_args: Put, _globals: &Globals) -> Result<()> {
+    Err(Failure::new(Exit::Failed, "not built yet"))
+}

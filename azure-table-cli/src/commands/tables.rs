@@ -1,0 +1,9 @@
+//! `tables`.
+
+use crate::args::{Globals, Tables};
+use crate::failure::{Exit, Failure, Result};
+
+#[expect(clippy::unused_async, reason = "not built yet")]
+pub(crate) async fn run(_args: Tables, _globals: &Globals) -> Result<()> {
+    Err(Failure::new(Exit::Failed, "not built yet"))
+}

@@ -1,0 +1,9 @@
+//! `whoami`.
+
+use crate::args::{Globals, Whoami};
+use crate::failure::{Exit, Failure, Result};
+
+#[expect(clippy::unused_async, reason = "not built yet")]
+pub(crate) async fn run(_args: Whoami, _globals: &Globals) -> Result<()> {
+    Err(Failure::new(Exit::Failed, "not built yet"))
+}

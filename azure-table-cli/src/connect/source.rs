@@ -1,0 +1,138 @@
+//! The sources of a connection: `env:NAME`, `file:PATH`, `prompt`, `emulator`, `entra:URL`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use azure_table_client::auth::{Credential, SasToken};
+use zeroize::Zeroizing;
+
+use super::{Account, Target};
+use crate::failure::{Exit, Failure, Result};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A variable with a connection string or a URL with a signature.
+    Variable(String),
+    /// A file with the same.
+    File(PathBuf),
+    /// The terminal, where the text is not shown.
+    Prompt,
+    Emulator,
+    /// The address of an account that Microsoft Entra ID gives access to.
+    Entra(String),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.split_once(':') {
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Variable(name.to_owned())),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            Some(("entra", url)) if !url.is_empty() => Ok(Self::Entra(url.to_owned())),
+            None if text == "prompt" => Ok(Self::Prompt),
+            None if text == "emulator" => Ok(Self::Emulator),
+            // The text is not repeated: it may be a secret.
+            _ => Err("it must be env:NAME, file:PATH, prompt, emulator or entra:URL".to_owned()),
+        }
+    }
+}
+
+impl Source {
+    pub(super) fn target(&self) -> Result<Target> {
+        match self {
+            Self::Variable(name) => {
+                let text = std::env::var(name).map_err(|_| {
+                    Failure::usage(format!("the environment variable {name} is not set"))
+                })?;
+                read(&Zeroizing::new(text), format!("the environment variable {name}"))
+            }
+            Self::File(path) => {
+                let text =
+                    fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
+                read(&Zeroizing::new(text), format!("the file {}", path.display()))
+            }
+            Self::Prompt => read(&prompt()?, "the prompt".to_owned()),
+            Self::Emulator => Ok(Target::Text {
+                text: Zeroizing::new("UseDevelopmentStorage=true".to_owned()),
+                origin: "the well-known account of the emulator".to_owned(),
+            }),
+            Self::Entra(endpoint) => entra(endpoint),
+        }
+    }
+}
+
+/// Reads a connection string, or a URL with a signature.
+fn read(text: &str, origin: String) -> Result<Target> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage(format!("{origin} is empty: a connection string is expected")));
+    }
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return Ok(Target::Text { text: Zeroizing::new(text.to_owned()), origin });
+    }
+    let (endpoint, credential) = match text.split_once('?') {
+        Some((endpoint, query)) => (endpoint, Credential::Sas(SasToken::new(query)?)),
+        None => (text, Credential::Anonymous),
+    };
+    let endpoint = endpoint.trim_end_matches('/').to_owned();
+    Ok(Target::Account(Account { endpoint, credential, origin }))
+}
+
+fn prompt() -> Result<Zeroizing<String>> {
+    let terminal = console::Term::stderr();
+    if !terminal.is_term() {
+        return Err(Failure::usage(
+            "cannot prompt for the connection string: standard error is not a terminal",
+        ));
+    }
+    let failed =
+        |error| Failure::new(Exit::Failed, format!("cannot read from the terminal: {error}"));
+    terminal.write_str("Connection string (not shown): ").map_err(failed)?;
+    terminal.read_secure_line().map(Zeroizing::new).map_err(failed)
+}
+
+#[cfg(feature = "entra")]
+fn entra(endpoint: &str) -> Result<Target> {
+    let credential = azure_identity::DeveloperToolsCredential::new(None).map_err(|error| {
+        Failure::new(Exit::Denied, format!("cannot sign in with Microsoft Entra ID: {error}"))
+    })?;
+    let origin =
+        "Microsoft Entra ID, by the developer tools that are signed in (az, azd)".to_owned();
+    let endpoint = endpoint.to_owned();
+    Ok(Target::Account(Account { endpoint, credential: credential.into(), origin }))
+}
+
+#[cfg(not(feature = "entra"))]
+fn entra(_endpoint: &str) -> Result<Target> {
+    Err(Failure::usage(
+        "cannot sign in with Microsoft Entra ID: this program was built without the feature entra \
+         (cargo install azure-table-cli --features entra)",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_read() {
+        assert_eq!("env:OLD".parse(), Ok(Source::Variable("OLD".to_owned())));
+        assert_eq!("file:a:b".parse(), Ok(Source::File("a:b".into())));
+        assert_eq!("prompt".parse(), Ok(Source::Prompt));
+        assert_eq!("entra:https://a".parse(), Ok(Source::Entra("https://a".to_owned())));
+        for bad in ["", "env:", "prompt:", "SECRET"] {
+            let error = bad.parse::<Source>().unwrap_err();
+            assert!(!error.contains("SECRET"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_url_with_a_signature_is_an_account() {
+        let text = "https://a.table.core.windows.net/?sv=2019-02-02&sp=r&sig=AAAA";
+        let Ok(Target::Account(account)) = read(text, String::new()) else { panic!() };
+        assert_eq!(account.endpoint, "https://a.table.core.windows.net");
+        assert!(matches!(account.credential, Credential::Sas(_)));
+    }
+}
