@@ -1,5 +1,6 @@
 //! Parquet files.
 
+mod damage;
 mod read;
 mod write;
 

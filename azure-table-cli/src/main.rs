@@ -1,12 +1,19 @@
 //! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
 
 mod args;
+mod checkpoint;
 mod commands;
 mod confirm;
 mod connect;
 mod failure;
+mod format;
+mod interrupt;
+mod key_order;
 mod output;
+mod progress;
+mod row;
 mod secrets;
+mod sort;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

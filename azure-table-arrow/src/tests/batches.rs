@@ -131,6 +131,7 @@ fn a_time_outside_nanoseconds_names_the_row() {
     let row = |rk: &str, time: EdmDateTime| DynamicEntity::new("p", rk).with("At", time);
     builder.append(&row("1", "2026-01-01T00:00:00Z".parse().unwrap())).unwrap();
     let error = builder.append(&row("2", EdmDateTime::MAX)).unwrap_err();
+    assert!(matches!(error, Error::TimeOutOfRange { time: EdmDateTime::MAX, .. }));
     assert_eq!(
         error.to_string(),
         "row (\"p\", \"2\") does not fit the schema: \"At\" is outside the range of nanoseconds, 1677-09-21 to \

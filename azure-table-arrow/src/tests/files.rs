@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use bytes::Bytes;
+use proptest::sample::Index;
 
 use super::*;
 use crate::parquet::{ParquetWriter, parquet_rows, rows as rows_of_file};
@@ -21,8 +22,13 @@ fn read(file: Vec<u8>) -> Result<Vec<DynamicEntity>, Error> {
     rows_of_file(Bytes::from(file))?.collect()
 }
 
+/// More cases if `AZURE_TABLE_TESTS_FULL` is set.
+fn cases() -> u32 {
+    if std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some() { 2000 } else { 64 }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn rows_survive(rows in typed_rows(all_times())) {
@@ -52,21 +58,30 @@ proptest! {
     #[test]
     fn damaged_files_do_not_panic(
         rows in typed_rows(nano_times()),
-        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        cut in any::<prop::sample::Index>(),
-        is_cut in any::<bool>(),
+        damages in vec(damage(), 32),
     ) {
         let schema = TableSchema::infer(&rows, &SchemaOptions::new()).unwrap();
-        let mut file = file(&rows, &schema);
-        for (at, byte) in damage {
-            let at = at.index(file.len());
-            file[at] = byte;
+        let file = file(&rows, &schema);
+        for (bytes, end) in damages {
+            let mut file = file.clone();
+            for (at, byte) in bytes {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            if let Some(end) = end {
+                file.truncate(end.index(file.len()));
+            }
+            _ = read(file);
         }
-        if is_cut {
-            file.truncate(cut.index(file.len()));
-        }
-        _ = read(file);
     }
+}
+
+/// Bytes that change, and the length of a file that is cut off.
+type Damage = (Vec<(Index, u8)>, Option<Index>);
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let bytes = vec((any::<Index>(), any::<u8>()), 1..4);
+    (bytes, proptest::option::weighted(0.1, any::<Index>()))
 }
 
 #[test]

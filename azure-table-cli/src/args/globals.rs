@@ -1,6 +1,7 @@
 //! The options of all commands.
 
-use clap::Args;
+use azure_table_client::Dialect;
+use clap::{Args, ValueEnum};
 
 use crate::connect::Source;
 
@@ -18,6 +19,8 @@ pub(crate) struct Globals {
 }
 
 /// The account and its credential. `connect.rs` describes the order in which they are looked up.
+#[expect(clippy::doc_markdown, reason = "the help is plain text")]
+#[expect(clippy::struct_field_names, reason = "the option is --connection-from")]
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Connection {
@@ -33,7 +36,28 @@ pub(crate) struct Connection {
     /// Address of the table service: https://ACCOUNT.table.core.windows.net
     #[arg(long, global = true, value_name = "URL", conflicts_with_all = ["connection_from", "emulator"])]
     pub(crate) endpoint: Option<String>,
+    /// Service behind the address, if its name does not show it: a custom domain, or an emulator of Cosmos DB
+    #[arg(long, global = true, value_enum)]
+    pub(crate) dialect: Option<DialectName>,
     /// Send credentials over plain HTTP to other machines
     #[arg(long, global = true)]
     pub(crate) allow_http: bool,
+}
+
+/// The name of a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectName {
+    /// Azure Storage
+    Storage,
+    /// Azure Cosmos DB for Table
+    Cosmos,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Storage => Self::AzureStorage,
+            DialectName::Cosmos => Self::CosmosDb,
+        }
+    }
 }
