@@ -38,7 +38,7 @@ impl Connection {
         self.service_of(None, None)
     }
 
-    /// Returns the client of one side of a command with two: that of `source`, or of these options without one.
+    /// Returns the client for one side of a command with two sides: for `source`, or without a source for these options.
     pub(crate) fn service_of(
         &self,
         source: Option<&Source>,
@@ -107,7 +107,7 @@ impl Target {
         }
     }
 
-    /// Returns the connection string, for another program. A sign-in has none.
+    /// Returns the connection string, for another program; `None` for a sign-in.
     pub(crate) fn connection_string(self) -> Option<Zeroizing<String>> {
         match self.access {
             Access::ConnectionString(text) => Some(text),

@@ -18,23 +18,35 @@ pub(crate) struct Globals {
     pub(crate) yes: bool,
 }
 
-/// The account and its credential. `connect.rs` describes the order in which they are looked up.
-#[expect(clippy::doc_markdown, reason = "the help is plain text")]
+/// The account and its credential. `connect.rs` describes the order of the sources.
 #[expect(clippy::struct_field_names, reason = "the option is --connection-from")]
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Connection {
-    /// Connection string or URL with a signature: env:NAME, file:PATH, prompt, emulator or entra:URL
-    #[arg(long, global = true, value_name = "SOURCE")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SOURCE",
+        help = "Connection string or URL with a signature: env:NAME, file:PATH, prompt, emulator or entra:URL"
+    )]
     pub(crate) connection_from: Option<Source>,
-    /// Connect to the emulator at http://127.0.0.1:10002/devstoreaccount1
-    #[arg(long, global = true, conflicts_with = "connection_from")]
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "connection_from",
+        help = "Connect to the emulator at http://127.0.0.1:10002/devstoreaccount1"
+    )]
     pub(crate) emulator: bool,
     /// Sign in with Microsoft Entra ID (az login, azd auth login); needs --endpoint
     #[arg(long, global = true, conflicts_with_all = ["connection_from", "emulator"])]
     pub(crate) entra: bool,
-    /// Address of the table service: https://ACCOUNT.table.core.windows.net
-    #[arg(long, global = true, value_name = "URL", conflicts_with_all = ["connection_from", "emulator"])]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        conflicts_with_all = ["connection_from", "emulator"],
+        help = "Address of the table service: https://ACCOUNT.table.core.windows.net"
+    )]
     pub(crate) endpoint: Option<String>,
     /// Service behind the address, if its name does not show it: a custom domain, or an emulator of Cosmos DB
     #[arg(long, global = true, value_enum)]

@@ -12,7 +12,9 @@ use crate::output::Format;
 pub(crate) struct Get {
     /// Name of the table
     pub(crate) table: String,
+    /// PartitionKey of the row
     pub(crate) partition_key: String,
+    /// RowKey of the row
     pub(crate) row_key: String,
     /// Only these properties, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
@@ -57,8 +59,10 @@ pub(crate) struct Merge {
 pub(crate) struct Row {
     /// Name of the table
     pub(crate) table: String,
+    /// PartitionKey of the row
     #[arg(required_unless_present = "json", requires = "row_key")]
     pub(crate) partition_key: Option<String>,
+    /// RowKey of the row
     pub(crate) row_key: Option<String>,
     /// Properties of the row
     #[arg(value_name = "NAME[:TYPE]=VALUE")]
@@ -77,7 +81,9 @@ pub(crate) struct Row {
 pub(crate) struct Delete {
     /// Name of the table
     pub(crate) table: String,
+    /// PartitionKey of the row
     pub(crate) partition_key: String,
+    /// RowKey of the row
     pub(crate) row_key: String,
     /// Delete only the version with this ETag
     #[arg(long, value_name = "ETAG", default_value = "*")]

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: Sql, globals: &Globals) -> Result<()> {
     }
 }
 
-/// Returns the connection for the program, `None` without one: it has a help text that needs none.
+/// Returns the connection for the program, `None` if no account is given: its help text works without an account.
 fn connection_string(globals: &Globals) -> Result<Option<Zeroizing<String>>> {
     match globals.connection.target() {
         Ok(target) => target.connection_string().map(Some).ok_or_else(|| {

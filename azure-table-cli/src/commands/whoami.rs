@@ -1,4 +1,4 @@
-//! `whoami`: the credential and its permissions, found out by reading only.
+//! `whoami`: the credential and its permissions, by read requests only.
 
 mod probe;
 mod signature;
@@ -67,7 +67,7 @@ fn describe(kind: &Kind) -> String {
     }
 }
 
-/// What is known about writes without a test.
+/// The expected result of writes, which are not tested.
 fn expectation(kind: &Kind) -> &'static str {
     match kind {
         Kind::Key(_) => "; a valid key permits everything",

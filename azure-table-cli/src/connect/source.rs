@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use azure_table_client::auth::SasToken;
+use url::form_urlencoded;
 use zeroize::Zeroizing;
 
 use super::Target;
@@ -77,7 +78,10 @@ fn read(text: &str, origin: String) -> Result<Target> {
     };
     // The error of a whole URL is clearer than that of a connection string.
     SasToken::new(token)?;
-    let endpoint = endpoint.trim_end_matches('/');
+    // The URL of a table names it in its path and in the signature.
+    let table = form_urlencoded::parse(token.as_bytes()).find(|(name, _)| name == "tn");
+    let path = table.map(|(_, table)| format!("/{table}")).unwrap_or_default();
+    let endpoint = endpoint.strip_suffix(&path).unwrap_or(endpoint).trim_end_matches('/');
     let text = format!("TableEndpoint={endpoint};SharedAccessSignature={token}");
     Ok(Target::of_text(text, origin))
 }
@@ -143,6 +147,9 @@ mod tests {
         let text = read(text, String::new()).ok().and_then(Target::connection_string).unwrap();
         let expected = "TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2019-02-02&sp=r&sig=AAAA";
         assert_eq!(*text, expected);
+        let text = "https://a.table.core.windows.net/Blogs?sv=2019-02-02&tn=Blogs&sig=AAAA";
+        let text = read(text, String::new()).ok().and_then(Target::connection_string).unwrap();
+        assert!(text.starts_with("TableEndpoint=https://a.table.core.windows.net;"), "{}", *text);
         assert!(read("https://a.table.core.windows.net/", String::new()).is_err());
     }
 }

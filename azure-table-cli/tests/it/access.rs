@@ -62,7 +62,7 @@ fn signatures_permit_what_they_state() {
     let rows =
         signed(&token, &["query", "Blogs", "-o", "raw", "--filter", "PartitionKey eq 'a'"]).done();
     assert_eq!(rows, "a\t1\n");
-    // A row outside of the range is as if it were not there.
+    // The service does not find a row outside of the range.
     signed(&token, &["get", "Blogs", "b", "1"]).failed(6);
     signed(&token, &["put", "Blogs", "a", "2"]).failed(8);
 
@@ -128,7 +128,7 @@ fn whoami_shows_the_key_and_never_writes() {
     let requests = std::fs::read_to_string(&log).unwrap();
     assert_eq!(requests.lines().filter(|line| line.contains(" GET ")).count(), 4, "{requests}");
     assert_eq!(requests.lines().count(), 4, "{requests}");
-    // Nobody listens there.
+    // No program listens at this port.
     let mut offline = command(&["whoami"]);
     let text =
         format!("AccountName=a;AccountKey={DEVELOPMENT_KEY};TableEndpoint=http://127.0.0.1:1/a");

@@ -38,7 +38,7 @@ impl Access {
     }
 }
 
-/// Sends one request of each kind. None of them writes.
+/// Sends one read request of each kind.
 pub(super) async fn all(
     service: &TableServiceClient,
     table: Option<&str>,
