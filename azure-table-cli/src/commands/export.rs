@@ -115,6 +115,10 @@ impl Export {
             position = Position::default();
             eprintln!("the rows of Cosmos DB have no order: the export begins again");
         }
+        if position.is_complete && !self.rows.exists() && self.file.exists() {
+            // The earlier run ended between its last two steps.
+            return self.checkpoint.remove();
+        }
         if !position.is_complete {
             self.download.to_file(&self.rows, position, &self.checkpoint).await?;
         }
@@ -134,12 +138,11 @@ impl Export {
         }
         fs::rename(&self.part, &self.file)
             .map_err(|error| Failure::file("write", &self.file, error))?;
-        self.checkpoint.remove()?;
         if self.rows != self.part {
             fs::remove_file(&self.rows)
                 .map_err(|error| Failure::file("remove", &self.rows, error))?;
         }
-        Ok(())
+        self.checkpoint.remove()
     }
 }
 
