@@ -29,8 +29,11 @@ pub(super) async fn check(
 ) -> Result<u64> {
     let (sender, receiver) = oneshot::channel();
     let (path, stop) = (path.to_owned(), interrupt.clone());
-    thread::spawn(move || _ = sender.send(count(&path, format, &stop, &progress)));
-    receiver.await.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
+    let shown = progress.clone();
+    thread::spawn(move || _ = sender.send(count(&path, format, &stop, &shown)));
+    let count = receiver.await;
+    progress.finish();
+    count.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
 }
 
 fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress) -> Result<u64> {
