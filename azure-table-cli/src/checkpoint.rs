@@ -1,4 +1,4 @@
-//! The file that an unfinished command leaves, from which `--resume` goes on.
+//! The file that an unfinished command leaves, from which `--resume` continues.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};

@@ -1,5 +1,7 @@
 //! `copy` and `diff`.
 
+#![expect(clippy::doc_markdown, reason = "these comments are the texts of --help")]
+
 use std::path::PathBuf;
 
 use azure_table_client::TableServiceClient;

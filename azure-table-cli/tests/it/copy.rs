@@ -81,7 +81,9 @@ async fn a_copy_has_the_same_rows_and_other_rows_stay() {
 
     let missing = pair.run(&["copy", "Nothing", "Copy"]).failed(6);
     assert!(missing.contains("TableNotFound") || missing.contains("not found"), "{missing}");
-    fs::remove_file(pair.path("Nothing-Copy.checkpoint")).unwrap();
+    let missing = pair.run(&["copy", "Blogs", "Nothing"]).failed(6);
+    assert!(!missing.contains("--resume"), "{missing}");
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
 
     let end = pair.copy(&["--parallel", "4"]);
     assert!(end.err.contains("4 rows were copied"), "{end:?}");

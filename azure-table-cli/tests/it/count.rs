@@ -42,7 +42,7 @@ async fn the_largest_partitions_come_first() {
             let out = emulator.run(&[&count[..], &["--top", "3"]].concat()).done();
             assert_eq!(out, "12  \"large\"\n 5  \"tab\\u{ad}here\"\n 2  \"small\"\n");
             let end = emulator.run(&[&count[..], &["--output", "jsonl"]].concat());
-            assert!(end.err.contains("20 rows in 4 partitions, of which 4 are listed"), "{end:?}");
+            assert!(end.err.contains("20 rows in 4 partitions (4 listed)"), "{end:?}");
             let lines: Vec<Value> =
                 end.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(lines[1], json!({"PartitionKey": "tab\u{ad}here", "rows": 5}));

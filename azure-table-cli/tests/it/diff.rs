@@ -56,12 +56,12 @@ async fn a_file_in_any_order_is_compared_with_a_table() {
         assert_eq!(emulator.run(&["diff", "Blogs", &file, "--parallel", "4"]).done(), "");
     }
 
-    // A row that is there twice is neither equal nor different.
+    // A duplicate row is neither equal nor different.
     reversed.push(reversed[7]);
     let file = folder.file("twice.jsonl");
     fs::write(&file, reversed.join("\n")).unwrap();
     let error = emulator.run(&["diff", "Blogs", &file]).failed(1);
-    assert!(error.contains("twice.jsonl cannot be compared: the row is there twice"), "{error}");
+    assert!(error.contains("twice.jsonl cannot be compared: it has a row twice"), "{error}");
 }
 
 #[tokio::test]

@@ -44,6 +44,8 @@ pub(super) struct Ended {
     pub(super) reason: Reason,
     /// Whether the target may have a row that is not resolved.
     pub(super) is_unknown: bool,
+    /// Whether the run can be resumed.
+    pub(super) has_checkpoint: bool,
 }
 
 /// The reason why a run ended.
@@ -102,10 +104,16 @@ impl Run {
             None => Reason::Complete,
         };
         let is_unknown = report.progress.unknown > 0;
-        if matches!(reason, Reason::Complete) && saved.unresolved.is_empty() {
+        let has_checkpoint = match reason {
+            Reason::Complete => !saved.unresolved.is_empty(),
+            Reason::Interrupted => true,
+            // A table that does not exist, for example: nothing was written.
+            Reason::Stopped(_) => self.is_resumed || is_unknown || report.progress.applied > 0,
+        };
+        if !has_checkpoint {
             self.checkpoint.remove()?;
         }
-        Ok(Ended { saved, reason, is_unknown })
+        Ok(Ended { saved, reason, is_unknown, has_checkpoint })
     }
 
     /// Saves the list of refused rows, then the position behind them. Returns the state of this moment.

@@ -65,7 +65,7 @@ impl Source {
         .boxed()
     }
 
-    /// Reads the rows that an earlier run did not resolve. Rows that the copy `inserts_into` a table are looked up there,
+    /// Reads the rows that an earlier run did not resolve. Rows that the copy `inserts_into` a table are read there first,
     /// because another insert would only fail.
     pub(super) fn rows_of(
         &self,
