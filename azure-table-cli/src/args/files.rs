@@ -48,6 +48,9 @@ pub(crate) struct Export {
     /// The file of the checkpoint [default: FILE.checkpoint]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// The time between two saves of the checkpoint, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 5000)]
+    pub(crate) save_every: u64,
 }
 
 /// Write the rows of a file to a table
@@ -76,6 +79,9 @@ pub(crate) struct Import {
     /// The file of the checkpoint [default: FILE.checkpoint]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// The time between two saves of the checkpoint, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) save_every: u64,
     /// The file of the rows that the service refuses [default: FILE.refused]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,

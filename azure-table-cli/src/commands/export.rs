@@ -9,6 +9,7 @@ mod position;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use azure_table_client::{Dialect, DynamicEntity};
 
@@ -37,6 +38,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         parallel: args.parallel.into(),
         interrupt,
         progress: Progress::new(globals.quiet, "export", None),
+        save_every: Duration::from_millis(args.save_every),
+        system: args.system,
     };
     let conversion = Conversion::of(format, &args);
     if is_standard(&args.file) {
@@ -113,8 +116,7 @@ impl Export {
             eprintln!("the rows of Cosmos DB have no order: the export begins again");
         }
         if !position.is_complete {
-            let system = self.conversion.system;
-            self.download.to_file(&self.rows, position, &self.checkpoint, system).await?;
+            self.download.to_file(&self.rows, position, &self.checkpoint).await?;
         }
         self.download.progress.finish();
         self.finish()

@@ -9,8 +9,10 @@ mod refused;
 mod run;
 mod source;
 
+use std::time::Duration;
+
 use azure_table_client::DynamicEntity;
-use azure_table_client::bulk::Bulk;
+use azure_table_client::bulk::{Bulk, Checkpoint};
 
 use crate::args::{Globals, Import as Arguments};
 use crate::failure::{Failure, Result};
@@ -50,7 +52,10 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let progress = Progress::new(globals.quiet, "import", total);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
-    let run = Run { monitor: bulk.monitor(), rows: SharedRows::new(refused), checkpoint };
+    let save_every = Duration::from_millis(args.save_every);
+    let rows = SharedRows::new(refused);
+    let is_resumed = position.bulk != Checkpoint::new();
+    let run = Run { monitor: bulk.monitor(), rows, checkpoint, is_resumed, save_every };
     let begin = {
         let run = run.clone();
         move || run.save()

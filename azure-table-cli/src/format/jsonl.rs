@@ -118,7 +118,8 @@ impl Reader {
             }
         }
         let error = |why: &str| self.lines.error(self.lines.number(), why);
-        let line = std::str::from_utf8(&self.line).map_err(|_| error("the line is not UTF-8"))?;
+        let line = std::str::from_utf8(self.line.trim_ascii_end())
+            .map_err(|_| error("the line is not UTF-8"))?;
         let row = DynamicEntity::from_json(line);
         Ok(Some(row.map_err(|cause| error(Failure::from(cause).message()))?))
     }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::csv::Columns;
+use super::parquet::{Datetimes, Mixed};
 use super::*;
 
 /// Texts that formats easily lose.
@@ -145,6 +146,18 @@ proptest! {
             fs::write(&path, format!("\u{feff}{text}")).unwrap();
             prop_assert_eq!(sorted(&read(&path, Format::Csv)), sorted(&rows));
         }
+    }
+
+    #[test]
+    fn parquet_keeps_every_row(rows in proptest::collection::vec(row(), 0..8)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = file(&folder, "rows.parquet");
+        let options =
+            parquet::Options { datetimes: Datetimes::Ticks, mixed: Mixed::Rest, system: false };
+        let mut columns = parquet::Inference::new(options);
+        rows.iter().for_each(|row| columns.add(row));
+        write(Box::new(columns.writer(out).unwrap()), &rows, &path);
+        prop_assert_eq!(sorted(&read(&path, Format::Parquet)), sorted(&rows));
     }
 
     #[test]
@@ -305,4 +318,45 @@ fn a_name_gives_the_format() {
     let error = Format::of(Path::new("rows.json"), None).unwrap_err();
     assert!(error.message().contains("--format"), "{error:?}");
     assert_eq!(Format::of(Path::new("x"), Some(Format::Csv)).unwrap(), Format::Csv);
+}
+
+/// The rows of a writer of another program, which drops the quotes of empty fields and may quote all others.
+#[test]
+fn csv_survives_the_csv_module_of_python() {
+    let program = "import csv, sys\n\
+        with open(sys.argv[1], newline='', encoding='utf-8') as read:\n\
+        \trows = list(csv.reader(read))\n\
+        with open(sys.argv[2], 'w', newline='', encoding='utf-8') as out:\n\
+        \tcsv.writer(out).writerows(rows)\n";
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows: Vec<_> = (0..)
+        .zip(TEXTS)
+        .map(|(n, text)| DynamicEntity::new(text, n.to_string()).with("A", text).with("B", n))
+        .collect();
+    rows.push(DynamicEntity::new("", "").with("A", f64::NAN).with("C", Vec::<u8>::new()));
+    let (path, out) = file(&folder, "rows.csv");
+    write(Box::new(csv::Writer::new(out, &columns(&rows), false).unwrap()), &rows, &path);
+    let copy = folder.path().join("copy.csv");
+    let mut python = std::process::Command::new("python3");
+    let run = match python.args(["-c", program]).arg(&path).arg(&copy).output() {
+        Ok(run) => run,
+        Err(error) => return eprintln!("skipped: python3 does not start: {error}"),
+    };
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(sorted(&read(&copy, Format::Csv)), sorted(&rows));
+}
+
+#[test]
+fn parquet_errors_name_the_option_that_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |datetimes, mixed| parquet::Options { datetimes, mixed, system: false };
+    let mut columns = parquet::Inference::new(options(Datetimes::Nanos, Mixed::Error));
+    let row = DynamicEntity::new("p", "r").with("T", EdmDateTime::MAX);
+    columns.add(&row);
+    let mut writer = columns.writer(file(&folder, "a").1).unwrap();
+    let error = writer.write(&row).unwrap_err();
+    assert!(error.message().ends_with("(--datetimes micros or ticks)"), "{error:?}");
+    columns.add(&DynamicEntity::new("p", "r").with("T", 1));
+    let error = columns.writer(file(&folder, "b").1).err().unwrap();
+    assert!(error.message().ends_with("(--mixed rest)"), "{error:?}");
 }

@@ -10,5 +10,7 @@
 
 mod chaos;
 mod control;
+mod file_kills;
+mod files;
 mod program;
 mod support;

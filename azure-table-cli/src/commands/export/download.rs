@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::pin::pin;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use azure_table_client::client::{EntityStream, Query};
 use azure_table_client::filter::{CompareOp, Filter};
@@ -11,7 +11,7 @@ use azure_table_client::{DynamicEntity, EntityKey, TableClient};
 use futures_util::{Stream, StreamExt as _, stream};
 
 use super::position::Position;
-use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
@@ -26,6 +26,10 @@ pub(super) struct Download {
     pub(super) parallel: usize,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,
+    /// The time between two saves of the checkpoint.
+    pub(super) save_every: Duration,
+    /// Whether the ETag and the Timestamp are written.
+    pub(super) system: bool,
 }
 
 /// The number of rows between two updates of the progress.
@@ -63,9 +67,8 @@ impl Download {
         path: &Path,
         position: Position,
         checkpoint: &CheckpointFile,
-        system: bool,
     ) -> Result<()> {
-        let mut sink = Sink::open(path, position, checkpoint, system)?;
+        let mut sink = Sink::open(path, position, checkpoint, self)?;
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
@@ -152,6 +155,7 @@ struct Sink<'c> {
     /// The size of the file before this run.
     start: u64,
     saved: Instant,
+    save_every: Duration,
     /// Whether a write failed: the end of the file is unknown, and the last checkpoint stays.
     is_damaged: bool,
 }
@@ -162,7 +166,7 @@ impl<'c> Sink<'c> {
         path: &'c Path,
         position: Position,
         checkpoint: &'c CheckpointFile,
-        system: bool,
+        download: &Download,
     ) -> Result<Self> {
         let failed = |error| Failure::file("write", path, error);
         let mut options = OpenOptions::new();
@@ -179,10 +183,19 @@ impl<'c> Sink<'c> {
         }
         file.set_len(position.bytes).map_err(failed)?;
         let out = Output::file(file.try_clone().map_err(failed)?, path);
-        let writer = jsonl::Writer::new(out, system);
+        let writer = jsonl::Writer::new(out, download.system);
         let start = position.bytes;
-        let (saved, is_damaged) = (Instant::now(), false);
-        let mut sink = Self { writer, file, path, checkpoint, position, start, saved, is_damaged };
+        let mut sink = Self {
+            writer,
+            file,
+            path,
+            checkpoint,
+            position,
+            start,
+            saved: Instant::now(),
+            save_every: download.save_every,
+            is_damaged: false,
+        };
         sink.save()?;
         Ok(sink)
     }
@@ -193,7 +206,7 @@ impl<'c> Sink<'c> {
         self.is_damaged = false;
         self.position.rows += 1;
         self.position.after = Some(row.key().clone());
-        if self.saved.elapsed() >= SAVE_EVERY {
+        if self.saved.elapsed() >= self.save_every {
             self.save()?;
         }
         Ok(())

@@ -33,6 +33,10 @@ impl Refused {
         }
         let failed = |error| Failure::file("write", &refused.path, error);
         let file = OpenOptions::new().append(true).open(&refused.path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() < bytes {
+            let why = "it is shorter than when the checkpoint was saved";
+            return Err(Failure::file("append to", &refused.path, why));
+        }
         file.set_len(bytes).map_err(failed)?;
         refused.file = Some(BufWriter::new(file));
         Ok(refused)

@@ -1,6 +1,8 @@
 //! The bulk run of an import, with its checkpoint and its result.
 
+use std::fmt::Write as _;
 use std::pin::pin;
+use std::time::Duration;
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, BulkReport, Checkpoint};
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 
 use super::source::SharedRows;
-use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 
@@ -52,6 +54,10 @@ pub(super) struct Run {
     pub(super) rows: SharedRows,
     /// `None` for standard input, which cannot be read again.
     pub(super) checkpoint: Option<CheckpointFile>,
+    /// Whether an earlier run may have applied rows.
+    pub(super) is_resumed: bool,
+    /// The time between two saves.
+    pub(super) save_every: Duration,
 }
 
 impl Run {
@@ -79,7 +85,7 @@ impl Run {
         let bulk = bulk.on_row(move |result| rows.resolve(result));
         let mut run = pin!(bulk.try_run_stream(operations));
         let mut stop = pin!(interrupt.wait());
-        let mut save = interval_at(Instant::now() + SAVE_EVERY, SAVE_EVERY);
+        let mut save = interval_at(Instant::now() + self.save_every, self.save_every);
         loop {
             tokio::select! {
                 biased;
@@ -115,17 +121,15 @@ impl Run {
         };
         let unresolved = progress.unknown + progress.not_attempted + (progress.failed - refused);
         let is_over = unresolved == 0 && report.stopped.is_none();
-        let has_begun = report.checkpoint.resolved() > 0 || unresolved > 0;
+        // Without it, no row can have been applied, and there is nothing to resume.
+        let has_begun = self.is_resumed || report.checkpoint.resolved() > 0 || progress.unknown > 0;
         if let Some(checkpoint) = &self.checkpoint
             && (is_over || !has_begun)
         {
             checkpoint.remove()?;
         }
-        if let Some(error) = input_error {
-            return Err(error);
-        }
-        if let Some(error) = report.stopped_by() {
-            let failure = Failure::from(error.clone());
+        let service_error = || report.stopped_by().map(|error| Failure::from(error.clone()));
+        if let Some(failure) = input_error.or_else(service_error) {
             let next = if has_begun { self.how_to_continue(report) } else { String::new() };
             return Err(Failure::new(failure.exit(), format!("{}{next}", failure.message())));
         }
@@ -151,7 +155,8 @@ impl Run {
         let mut message = format!("{}{}", report.progress, self.how_to_continue(report));
         let open = report.failures().filter(|result| !result.outcome.is_resolved());
         for result in open.take(LISTED) {
-            message.push_str(&format!("\n{result}"));
+            // Writing to a String cannot fail.
+            let _ = write!(message, "\n{result}");
         }
         Failure::new(exit, message)
     }
