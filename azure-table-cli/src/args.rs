@@ -11,11 +11,11 @@ mod tools;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use access::{Sas, Whoami};
+pub(crate) use access::{Moment, Sas, Whoami};
 pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
 pub(crate) use globals::{Connection, DialectName, Globals};
-pub(crate) use rows::{Delete, Get, Put, Query};
+pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;
 pub(crate) use tables::{Create, Drop, Tables};
 pub(crate) use tools::{Completions, Man, Serve, Sql};
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Drop(Drop),
     Get(Get),
     Put(Put),
-    Merge(Put),
+    Merge(Merge),
     Delete(Delete),
     Query(Query),
     Count(Count),

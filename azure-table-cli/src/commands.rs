@@ -11,6 +11,7 @@ mod export;
 mod get;
 pub(crate) mod import;
 pub(crate) mod man;
+mod merge;
 mod put;
 mod query;
 mod sas;
@@ -18,6 +19,8 @@ pub(crate) mod serve;
 mod sql;
 mod tables;
 mod whoami;
+
+use azure_table_client::{ETag, IfMatch};
 
 use crate::args::{Command, Globals};
 use crate::failure::Result;
@@ -30,7 +33,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Drop(args) => drop::run(args, globals).await,
         Command::Get(args) => get::run(args, globals).await,
         Command::Put(args) => put::run(args, globals).await,
-        Command::Merge(args) => put::run(args, globals).await,
+        Command::Merge(args) => merge::run(args, globals).await,
         Command::Delete(args) => delete::run(args, globals).await,
         Command::Query(args) => query::run(args, globals).await,
         Command::Count(args) => count::run(args, globals).await,
@@ -44,4 +47,9 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         // `main` runs these without the runtime.
         Command::Serve(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
     }
+}
+
+/// Reads the condition of a write: an ETag, or `*` for any version.
+fn if_match(text: &str) -> IfMatch {
+    if text == "*" { IfMatch::Any } else { IfMatch::Tag(ETag::from(text)) }
 }

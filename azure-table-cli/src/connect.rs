@@ -9,21 +9,30 @@ mod source;
 
 use azure_table_client::TableServiceClient;
 use azure_table_client::auth::Credential;
+use zeroize::Zeroizing;
 
 pub(crate) use source::Source;
+#[cfg(not(feature = "entra"))]
+pub(crate) use source::without_entra;
 
 use crate::args::{Connection, DialectName, Globals};
 use crate::failure::{Failure, Result};
 
-/// An address and the credential for it.
-pub(crate) struct Account {
-    pub(crate) endpoint: String,
-    pub(crate) credential: Credential,
-    /// The place that the credential came from, for `whoami`. It contains no secret.
-    pub(crate) origin: String,
+/// The kind of a credential.
+pub(crate) enum Kind {
+    /// A key, with the name of the account if it is known.
+    Key(Option<String>),
+    /// The query string of a shared access signature.
+    Signature(Zeroizing<String>),
+    Token,
 }
 
 impl Connection {
+    /// Returns whether an option names the account.
+    pub(crate) fn is_given(&self) -> bool {
+        self.connection_from.is_some() || self.emulator || self.entra || self.endpoint.is_some()
+    }
+
     /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(&self) -> Result<TableServiceClient> {
         self.service_of(None, None)
@@ -69,32 +78,55 @@ impl Globals {
 }
 
 /// The account that options and variables name.
-pub(crate) enum Target {
-    /// A connection string, which the client reads.
-    Text {
-        text: zeroize::Zeroizing<String>,
-        origin: String,
+pub(crate) struct Target {
+    access: Access,
+    /// The place that the credential came from, without a secret.
+    pub(crate) origin: String,
+}
+
+enum Access {
+    ConnectionString(Zeroizing<String>),
+    /// A sign-in with Microsoft Entra ID.
+    #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "built by the feature"))]
+    SignIn {
+        endpoint: String,
+        credential: Credential,
     },
-    Account(Account),
 }
 
 impl Target {
-    pub(crate) fn origin(&self) -> &str {
-        match self {
-            Self::Text { origin, .. } => origin,
-            Self::Account(account) => &account.origin,
+    fn of_text(text: impl Into<String>, origin: impl Into<String>) -> Self {
+        let text = Zeroizing::new(text.into());
+        Self { access: Access::ConnectionString(text), origin: origin.into() }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.access {
+            Access::ConnectionString(text) => kind_of(text),
+            Access::SignIn { .. } => Kind::Token,
         }
     }
 
+    /// Returns the connection string, for another program. A sign-in has none.
+    pub(crate) fn connection_string(self) -> Option<Zeroizing<String>> {
+        match self.access {
+            Access::ConnectionString(text) => Some(text),
+            Access::SignIn { .. } => None,
+        }
+    }
+
+    /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(
         self,
         allow_http: bool,
         dialect: Option<DialectName>,
     ) -> Result<TableServiceClient> {
-        let builder = match self {
-            Self::Text { text, .. } => TableServiceClient::builder_from_connection_string(&text)?,
-            Self::Account(account) => {
-                TableServiceClient::builder(account.endpoint, account.credential)
+        let builder = match self.access {
+            Access::ConnectionString(text) => {
+                TableServiceClient::builder_from_connection_string(&text)?
+            }
+            Access::SignIn { endpoint, credential } => {
+                TableServiceClient::builder(endpoint, credential)
             }
         };
         let builder = match dialect {
@@ -105,4 +137,21 @@ impl Target {
         let builder = if allow_http { builder.allow_http(true) } else { builder };
         Ok(builder.build()?)
     }
+}
+
+/// The kind of the credential of a connection string.
+fn kind_of(text: &str) -> Kind {
+    let value = |name: &str| {
+        let mut pairs = text.split(';').filter_map(|pair| pair.split_once('='));
+        pairs
+            .find(|(known, _)| known.trim().eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    if let Some(token) = value("SharedAccessSignature") {
+        return Kind::Signature(Zeroizing::new(token));
+    }
+    if value("UseDevelopmentStorage").is_some() {
+        return Kind::Key(Some("devstoreaccount1".to_owned()));
+    }
+    Kind::Key(value("AccountName"))
 }

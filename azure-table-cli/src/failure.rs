@@ -33,6 +33,24 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Returns the exit of a program that uses the same codes.
+    pub(crate) fn of_code(code: u8) -> Self {
+        let all = [
+            Self::Done,
+            Self::Usage,
+            Self::Different,
+            Self::Partial,
+            Self::Unknown,
+            Self::NotFound,
+            Self::Conflict,
+            Self::Denied,
+            Self::Interrupted,
+        ];
+        all.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Self::Failed)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -56,6 +74,11 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
+    /// A failure that was reported already.
+    pub(crate) const fn silent(exit: Exit) -> Self {
+        Self { exit, message: String::new() }
+    }
+
     /// The failure of an operation on a file: `cannot read rows.jsonl: No such file or directory`.
     pub(crate) fn file(action: &str, path: &Path, error: impl Display) -> Self {
         Self::new(Exit::Failed, format!("cannot {action} {}: {error}", path.display()))
@@ -64,7 +87,7 @@ impl Failure {
     /// The failure to write to standard output. If the reader closed it, as `head` does, the program ends quietly.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self { exit: Exit::Done, message: String::new() };
+            return Self::silent(Exit::Done);
         }
         Self::new(Exit::Failed, format!("cannot write to standard output: {error}"))
     }

@@ -27,12 +27,12 @@ impl Interrupt {
         Ok(Self(receiver))
     }
 
-    /// Whether the user asked to stop.
+    /// Whether the user has pressed Ctrl-C.
     pub(crate) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until the user asks to stop.
+    /// Waits until the user presses Ctrl-C.
     pub(crate) async fn wait(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|is_set| *is_set).await.is_err() {

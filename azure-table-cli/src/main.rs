@@ -11,6 +11,7 @@ mod interrupt;
 mod key_order;
 mod output;
 mod progress;
+mod row;
 mod secrets;
 mod sort;
 

@@ -1,7 +1,7 @@
 //! Sorts rows by key with bounded memory: sorted runs in temporary files, which are merged.
 //!
-//! The files have no name on Unix and are deleted by the system once they are closed on Windows, so none of them remains,
-//! even if the program is killed. They are in the folder for temporary files (`TMPDIR`, on Windows `TEMP`).
+//! The files have no name on Unix, and Windows deletes them once they are closed, so that the system removes them even if the
+//! program is killed. They are in the folder for temporary files (`TMPDIR`, on Windows `TEMP`).
 
 mod row;
 

@@ -1,5 +1,7 @@
 //! `copy` and `diff`.
 
+#![expect(clippy::doc_markdown, reason = "these comments are the texts of --help")]
+
 use std::path::PathBuf;
 
 use azure_table_client::TableServiceClient;
@@ -33,7 +35,7 @@ pub(crate) struct Copy {
     /// Create the target table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Continue the run that left the checkpoint
+    /// Continue an unfinished copy; without one, begin
     #[arg(long)]
     pub(crate) resume: bool,
     /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]

@@ -19,6 +19,8 @@ pub(crate) struct Globals {
 }
 
 /// The account and its credential. `connect.rs` describes the order in which they are looked up.
+#[expect(clippy::doc_markdown, reason = "the help is plain text")]
+#[expect(clippy::struct_field_names, reason = "the option is --connection-from")]
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Connection {

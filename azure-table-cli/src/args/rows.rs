@@ -1,5 +1,7 @@
 //! `get`, `put`, `merge`, `delete` and `query`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::output::Format;
@@ -19,27 +21,52 @@ pub(crate) struct Get {
     #[arg(long)]
     pub(crate) system: bool,
     /// Format of the row
-    #[arg(long, short, value_enum, default_value_t = Format::Json)]
+    #[arg(long, short, value_enum, default_value_t = Format::Table)]
     pub(crate) output: Format,
 }
 
-/// Write one row; the command states which properties an existing row keeps
+/// Write one row; a row with these keys is replaced
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Edm.Int32=3
+  azure-table put Blogs --json row.json
+
+Types: Edm.String (default), Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid, Edm.Binary (base64)")]
 pub(crate) struct Put {
+    #[command(flatten)]
+    pub(crate) row: Row,
+    /// Fail if there is a row with these keys
+    #[arg(long, conflicts_with = "if_match")]
+    pub(crate) insert: bool,
+}
+
+/// Write the given properties of one row; an existing row keeps the others
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: azure-table merge Blogs Channel9 2009-04-14 Rating:Edm.Int32=4 --if-match '*'"
+)]
+pub(crate) struct Merge {
+    #[command(flatten)]
+    pub(crate) row: Row,
+}
+
+/// A row to write.
+#[expect(clippy::struct_field_names, reason = "these are the names of the service")]
+#[derive(Debug, Args)]
+pub(crate) struct Row {
     /// Name of the table
     pub(crate) table: String,
-    /// PartitionKey; both keys may be in the JSON instead
-    #[arg(requires = "row_key")]
+    #[arg(required_unless_present = "json", requires = "row_key")]
     pub(crate) partition_key: Option<String>,
-    /// RowKey
     pub(crate) row_key: Option<String>,
-    /// Properties: Name=text, or with a type Name:Edm.Int64=7
+    /// Properties of the row
     #[arg(value_name = "NAME[:TYPE]=VALUE")]
     pub(crate) properties: Vec<String>,
-    /// Read the row as JSON from a file, or from standard input (-)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<String>,
-    /// Write only if the row has this ETag; * for any version of an existing row
+    /// Read the row with its keys as JSON from a file, or from standard input (-)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["partition_key", "row_key", "properties"])]
+    pub(crate) json: Option<PathBuf>,
+    /// Write only if the row exists with this ETag; * stands for any
     #[arg(long, value_name = "ETAG")]
     pub(crate) if_match: Option<String>,
 }

@@ -34,7 +34,9 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         .with("filter", args.filter.clone().unwrap_or_default())
         .with("mode", args.mode.name());
     let checkpoint = CheckpointFile::new(args.checkpoint_path(), job);
-    let saved = match checkpoint.begin(args.resume)? {
+    let position = checkpoint.begin(args.resume)?;
+    let is_resumed = position.is_some();
+    let saved = match position {
         Some(position) => Saved::from_json(&position).ok_or_else(|| {
             let path = checkpoint.path().display();
             Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
@@ -58,7 +60,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         mode: args.mode,
         concurrency: args.concurrency.into(),
         give_up_after: Duration::from_secs(args.give_up_after),
-        is_resumed: args.resume,
+        is_resumed,
         checkpoint,
         refused,
         progress: Progress::new(globals.quiet, "copy", None),
@@ -73,8 +75,11 @@ fn check_tables(
     to: &TableServiceClient,
     target: &TableClient<DynamicEntity>,
 ) -> Result<()> {
-    // Names of Azure Storage are not case-sensitive.
-    let is_same_table = source.name().eq_ignore_ascii_case(target.name());
+    // Only Cosmos DB has case-sensitive names.
+    let is_same_table = match from.dialect() {
+        Dialect::CosmosDb => source.name() == target.name(),
+        _ => source.name().eq_ignore_ascii_case(target.name()),
+    };
     if is_same_table && from.endpoint().eq_ignore_ascii_case(to.endpoint()) {
         return Err(Failure::usage("the source and the target are the same table"));
     }
@@ -90,7 +95,7 @@ struct Paths {
 
 /// Reports the end of a run.
 fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
-    let Ended { saved, reason, is_unknown } = ended;
+    let Ended { saved, reason, is_unknown, has_checkpoint } = ended;
     let copied = format!("{} rows were copied", grouped(saved.copied));
     let again = format!("continue with --resume (checkpoint {})", paths.checkpoint.display());
     match reason {
@@ -102,6 +107,9 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
                 Some(error) => Failure::from(error.clone()),
                 None => Failure::new(Exit::Failed, cause.to_string()),
             };
+            if !has_checkpoint {
+                return Err(failure);
+            }
             let message = format!("{}; {copied}; {again}", failure.message());
             Err(Failure::new(failure.exit(), message))
         }

@@ -1,9 +1,15 @@
-//! `create`.
+//! `create`: a table.
 
 use crate::args::{Create, Globals};
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::Result;
+use crate::output::note;
 
-#[expect(clippy::unused_async, reason = "not built yet")]
-pub(crate) async fn run(_args: Create, _globals: &Globals) -> Result<()> {
-    Err(Failure::new(Exit::Failed, "not built yet"))
+pub(crate) async fn run(args: Create, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    if !args.if_not_exists {
+        service.create_table(&args.table).await?;
+    } else if !service.create_table_if_not_exists(&args.table).await? {
+        note(globals, &format!("the table {} exists already", args.table));
+    }
+    Ok(())
 }

@@ -1,9 +1,21 @@
-//! `drop`.
+//! `drop`: a table with all its rows.
 
 use crate::args::{Drop, Globals};
-use crate::failure::{Exit, Failure, Result};
+use crate::confirm::confirm;
+use crate::failure::Result;
+use crate::output::note;
 
-#[expect(clippy::unused_async, reason = "not built yet")]
-pub(crate) async fn run(_args: Drop, _globals: &Globals) -> Result<()> {
-    Err(Failure::new(Exit::Failed, "not built yet"))
+pub(crate) async fn run(args: Drop, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    let table = &args.table;
+    confirm(
+        globals,
+        &format!("delete the table {table} of {} with all its rows?", service.endpoint()),
+    )?;
+    if !args.if_exists {
+        service.delete_table(table).await?;
+    } else if !service.delete_table_if_exists(table).await? {
+        note(globals, &format!("there is no table {table}"));
+    }
+    Ok(())
 }

@@ -1,9 +1,20 @@
-//! `put`.
+//! `put`: one row, which replaces a row with the same keys.
+
+use azure_table_client::DynamicEntity;
 
 use crate::args::{Globals, Put};
-use crate::failure::{Exit, Failure, Result};
+use crate::commands::if_match;
+use crate::failure::Result;
+use crate::output::Out;
+use crate::row;
 
-#[expect(clippy::unused_async, reason = "not built yet")]
-pub(crate) async fn run(_args: Put, _globals: &Globals) -> Result<()> {
-    Err(Failure::new(Exit::Failed, "not built yet"))
+pub(crate) async fn run(args: Put, globals: &Globals) -> Result<()> {
+    let entity = row::read(&args.row)?;
+    let table = globals.service()?.table_named::<DynamicEntity>(args.row.table);
+    let written = match args.row.if_match {
+        Some(version) => table.replace(&entity, if_match(&version)).await?,
+        None if args.insert => table.insert(&entity).await?,
+        None => table.insert_or_replace(&entity).await?,
+    };
+    Out::etag(globals, &written)
 }

@@ -1,9 +1,6 @@
 //! The variables of the Azure CLI.
 
-use azure_table_client::auth::{Credential, SasToken, SharedKey};
-use zeroize::Zeroizing;
-
-use super::{Account, Target};
+use super::Target;
 use crate::failure::{Failure, Result};
 
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
@@ -21,8 +18,7 @@ pub(super) fn target(
     if endpoint.is_none()
         && let Some(text) = variable(CONNECTION_STRING)
     {
-        let origin = format!("the environment variable {CONNECTION_STRING}");
-        return Ok(Target::Text { text: Zeroizing::new(text), origin });
+        return Ok(Target::of_text(text, format!("the environment variable {CONNECTION_STRING}")));
     }
     let account = variable(ACCOUNT);
     let endpoint = endpoint.map(str::to_owned).or_else(|| variable(ENDPOINT)).or_else(|| {
@@ -34,59 +30,59 @@ pub(super) fn target(
              --connection-from, --emulator, or --entra with --endpoint"
         )));
     };
-    let secrets = (variable(KEY).map(Zeroizing::new), variable(SAS).map(Zeroizing::new));
-    let (credential, name) = match secrets {
+    match (variable(KEY), variable(SAS)) {
         (Some(key), _) => {
             let Some(account) = account else {
                 return Err(Failure::usage(format!(
                     "{KEY} is set without the name of its account in {ACCOUNT}"
                 )));
             };
-            (Credential::SharedKey(SharedKey::new(&account, &key)?), KEY)
+            let text = format!("AccountName={account};AccountKey={key};TableEndpoint={endpoint}");
+            Ok(Target::of_text(text, format!("the environment variable {KEY}")))
         }
-        (None, Some(token)) => (Credential::Sas(SasToken::new(&token)?), SAS),
-        (None, None) => {
-            return Err(Failure::usage(format!(
-                "no credential for {endpoint}: set {KEY} with {ACCOUNT}, or {SAS}, or pass --entra"
-            )));
+        (None, Some(token)) => {
+            let token = token.trim().trim_start_matches('?');
+            let text = format!("TableEndpoint={endpoint};SharedAccessSignature={token}");
+            Ok(Target::of_text(text, format!("the environment variable {SAS}")))
         }
-    };
-    let origin = format!("the environment variable {name}");
-    Ok(Target::Account(Account { endpoint, credential, origin }))
+        (None, None) => Err(Failure::usage(format!(
+            "no credential for {endpoint}: set {KEY} with {ACCOUNT}, or {SAS}, or pass --entra"
+        ))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<Target> {
-        target(endpoint, |name| {
+    fn of(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<String> {
+        let target = target(endpoint, |name| {
             let known = variables.iter().find(|(known, _)| *known == name);
             known.map(|(_, value)| (*value).to_owned())
-        })
+        })?;
+        Ok(target.connection_string().unwrap().to_string())
     }
 
     #[test]
     fn the_connection_string_wins() {
         let both =
             [(CONNECTION_STRING, "UseDevelopmentStorage=true"), (ACCOUNT, "a"), (KEY, "AAAA")];
-        assert!(matches!(of(None, &both), Ok(Target::Text { .. })));
+        assert_eq!(of(None, &both).unwrap(), "UseDevelopmentStorage=true");
     }
 
     #[test]
     fn an_endpoint_replaces_the_connection_string() {
-        let all =
-            [(CONNECTION_STRING, "UseDevelopmentStorage=true"), (SAS, "sv=2019-02-02&sig=AAAA")];
-        let Ok(Target::Account(account)) = of(Some("https://x"), &all) else { panic!() };
-        assert_eq!(account.endpoint, "https://x");
-        assert!(matches!(account.credential, Credential::Sas(_)));
+        let all = [(CONNECTION_STRING, "UseDevelopmentStorage=true"), (SAS, "?sv=1&sig=AAAA")];
+        let expected = "TableEndpoint=https://x;SharedAccessSignature=sv=1&sig=AAAA";
+        assert_eq!(of(Some("https://x"), &all).unwrap(), expected);
     }
 
     #[test]
     fn an_account_with_a_key_is_in_the_public_cloud() {
-        let variables = [(ACCOUNT, "account1"), (KEY, "AAAA")];
-        let Ok(Target::Account(account)) = of(None, &variables) else { panic!() };
-        assert_eq!(account.endpoint, "https://account1.table.core.windows.net");
+        let text = of(None, &[(ACCOUNT, "a"), (KEY, "AAAA")]).unwrap();
+        let expected =
+            "AccountName=a;AccountKey=AAAA;TableEndpoint=https://a.table.core.windows.net";
+        assert_eq!(text, expected);
     }
 
     #[test]

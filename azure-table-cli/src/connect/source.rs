@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use azure_table_client::auth::{Credential, SasToken};
+use azure_table_client::auth::SasToken;
 use zeroize::Zeroizing;
 
-use super::{Account, Target};
+use super::Target;
 use crate::failure::{Exit, Failure, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +54,10 @@ impl Source {
                 read(&Zeroizing::new(text), format!("the file {}", path.display()))
             }
             Self::Prompt => read(&prompt()?, "the prompt".to_owned()),
-            Self::Emulator => Ok(Target::Text {
-                text: Zeroizing::new("UseDevelopmentStorage=true".to_owned()),
-                origin: "the well-known account of the emulator".to_owned(),
-            }),
+            Self::Emulator => Ok(Target::of_text(
+                "UseDevelopmentStorage=true",
+                "the well-known account of the emulator",
+            )),
             Self::Entra(endpoint) => entra(endpoint),
         }
     }
@@ -70,14 +70,16 @@ fn read(text: &str, origin: String) -> Result<Target> {
         return Err(Failure::usage(format!("{origin} is empty: a connection string is expected")));
     }
     if !text.starts_with("https://") && !text.starts_with("http://") {
-        return Ok(Target::Text { text: Zeroizing::new(text.to_owned()), origin });
+        return Ok(Target::of_text(text, origin));
     }
-    let (endpoint, credential) = match text.split_once('?') {
-        Some((endpoint, query)) => (endpoint, Credential::Sas(SasToken::new(query)?)),
-        None => (text, Credential::Anonymous),
+    let Some((endpoint, token)) = text.split_once('?') else {
+        return Err(Failure::usage(format!("{origin} is a URL without a signature")));
     };
-    let endpoint = endpoint.trim_end_matches('/').to_owned();
-    Ok(Target::Account(Account { endpoint, credential, origin }))
+    // The error of a whole URL is clearer than that of a connection string.
+    SasToken::new(token)?;
+    let endpoint = endpoint.trim_end_matches('/');
+    let text = format!("TableEndpoint={endpoint};SharedAccessSignature={token}");
+    Ok(Target::of_text(text, origin))
 }
 
 fn prompt() -> Result<Zeroizing<String>> {
@@ -95,21 +97,28 @@ fn prompt() -> Result<Zeroizing<String>> {
 
 #[cfg(feature = "entra")]
 fn entra(endpoint: &str) -> Result<Target> {
+    use super::Access;
+
     let credential = azure_identity::DeveloperToolsCredential::new(None).map_err(|error| {
         Failure::new(Exit::Denied, format!("cannot sign in with Microsoft Entra ID: {error}"))
     })?;
     let origin =
         "Microsoft Entra ID, by the developer tools that are signed in (az, azd)".to_owned();
-    let endpoint = endpoint.to_owned();
-    Ok(Target::Account(Account { endpoint, credential: credential.into(), origin }))
+    let access = Access::SignIn { endpoint: endpoint.to_owned(), credential: credential.into() };
+    Ok(Target { access, origin })
 }
 
 #[cfg(not(feature = "entra"))]
 fn entra(_endpoint: &str) -> Result<Target> {
-    Err(Failure::usage(
+    Err(without_entra())
+}
+
+#[cfg(not(feature = "entra"))]
+pub(crate) fn without_entra() -> Failure {
+    Failure::usage(
         "cannot sign in with Microsoft Entra ID: this program was built without the feature entra \
          (cargo install azure-table-cli --features entra)",
-    ))
+    )
 }
 
 #[cfg(test)]
@@ -131,8 +140,9 @@ mod tests {
     #[test]
     fn a_url_with_a_signature_is_an_account() {
         let text = "https://a.table.core.windows.net/?sv=2019-02-02&sp=r&sig=AAAA";
-        let Ok(Target::Account(account)) = read(text, String::new()) else { panic!() };
-        assert_eq!(account.endpoint, "https://a.table.core.windows.net");
-        assert!(matches!(account.credential, Credential::Sas(_)));
+        let text = read(text, String::new()).ok().and_then(Target::connection_string).unwrap();
+        let expected = "TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2019-02-02&sp=r&sig=AAAA";
+        assert_eq!(*text, expected);
+        assert!(read("https://a.table.core.windows.net/", String::new()).is_err());
     }
 }

@@ -73,7 +73,7 @@ fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmValue) {
     push_json(out, name);
     let ty = value.edm_type();
     if !matches!(ty, EdmType::String | EdmType::Boolean | EdmType::Int32) {
-        // The annotation stands before the value: it ends the name, in place of the quote.
+        // The annotation precedes the value: it follows the name, in place of the quote.
         out.pop();
         out.extend_from_slice(b"@odata.type\":\"");
         out.extend_from_slice(ty.as_str().as_bytes());
@@ -86,7 +86,7 @@ fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmValue) {
         EdmValue::Boolean(value) => push_json(out, value),
         EdmValue::Int32(value) => push_json(out, value),
         EdmValue::Double(value) if value.is_finite() => push_json(out, value),
-        // None of these texts has a character that JSON escapes.
+        // These texts need no escapes.
         other => out.extend_from_slice(format!("\"{other}\"").as_bytes()),
     }
 }

@@ -71,7 +71,7 @@ impl Inference {
         self.columns.add(row);
     }
 
-    /// Begins the file. The error of a property with several types says which option accepts them.
+    /// Begins the file. The error of a property with several types names the option that accepts them.
     pub(crate) fn writer(&self, out: Output) -> Result<Writer> {
         let schema = self.columns.finish(&self.options.schema()).map_err(|error| {
             let option = match error {

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use uuid::Uuid;
 
-/// Reads a value of a type. The error says why the text is not one.
+/// Reads a value of a type. The error contains the reason why the text is not one.
 pub(crate) fn parse(ty: EdmType, text: &str) -> Result<EdmValue, String> {
     let invalid = |why: String| format!("{text:?} is not a value of type {ty}: {why}");
     let number = "it is not a number of this type".to_owned();

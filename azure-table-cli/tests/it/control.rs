@@ -11,12 +11,18 @@ impl Emulator {
         self.control("POST", "/-/faults", plan);
     }
 
-    /// Removes all faults, and returns the number of requests that each has struck.
+    /// Removes all faults, and returns the number of requests that failed because of one.
     pub(crate) fn end_faults(&self) -> u64 {
-        let plan: serde_json::Value =
-            serde_json::from_str(&self.control("GET", "/-/faults", "")).unwrap();
+        let plan = self.control("GET", "/-/faults", "");
         self.control("DELETE", "/-/faults", "");
-        struck(&plan)
+        struck(&serde_json::from_str(&plan).unwrap())
+    }
+
+    /// Returns the number of requests so far.
+    pub(crate) fn requests(&self) -> u64 {
+        let requests = self.control("GET", "/-/requests?limit=1", "");
+        let requests: serde_json::Value = serde_json::from_str(&requests).unwrap();
+        requests["total"].as_u64().unwrap()
     }
 
     fn control(&self, method: &str, path: &str, body: &str) -> String {
@@ -37,14 +43,16 @@ impl Emulator {
     }
 }
 
-/// Adds all members `struck`.
+/// Adds the members `struck` of all faults, except delays and short pages, which are not failures.
 fn struck(value: &serde_json::Value) -> u64 {
     match value {
         serde_json::Value::Array(items) => items.iter().map(struck).sum(),
-        serde_json::Value::Object(members) => {
-            let own = members.get("struck").and_then(serde_json::Value::as_u64);
-            own.unwrap_or_default() + members.values().map(struck).sum::<u64>()
-        }
+        serde_json::Value::Object(fault) => match fault.get("fault").and_then(|name| name.as_str())
+        {
+            Some("delay_reply" | "split_page") => 0,
+            Some(_) => fault["struck"].as_u64().unwrap(),
+            None => fault.values().map(struck).sum(),
+        },
         _ => 0,
     }
 }

@@ -255,3 +255,22 @@ async fn cosmos_db_refuses_some_rows_and_none_is_lost_silently() {
     assert_eq!(table.query().await.unwrap().len(), 2);
     assert_eq!(emulator.run(&["export", "Blogs", "--dialect", "cosmos"]).done().lines().count(), 2);
 }
+
+/// The first code block of a language in `docs/formats.md`.
+fn documented(language: &str) -> &'static str {
+    let document = include_str!("../../docs/formats.md");
+    let block = document.split(format!("```{language}\n").as_str()).nth(1).unwrap();
+    block.split("```").next().unwrap()
+}
+
+#[tokio::test]
+async fn the_documented_examples_are_imported() {
+    let emulator = Emulator::start();
+    let import = ["import", "-", "Blogs", "--create"];
+    emulator.run_with_input(&import, documented("json").as_bytes()).done();
+    assert_eq!(emulator.run(&["export", "Blogs"]).done(), documented("json"));
+    let csv = [&import[..], &["--format", "csv"]].concat();
+    emulator.run_with_input(&csv, documented("text").as_bytes()).done();
+    let export = emulator.run(&["export", "Blogs", "-", "--format", "csv"]).done();
+    assert_eq!(export, documented("text"));
+}

@@ -8,9 +8,14 @@
     reason = "tests"
 )]
 
+mod access;
 mod chaos;
 mod control;
+mod copy;
+mod count;
+mod diff;
 mod file_kills;
 mod files;
 mod program;
+mod rows;
 mod support;

@@ -86,6 +86,12 @@ impl Frontier {
         self.rows.push_back(Row { index: self.next_index, key, is_in_order, state });
     }
 
+    /// Adds a row that an earlier run did not resolve and that the target has.
+    pub(super) fn skip(&mut self, key: EntityKey) {
+        let (index, state) = (self.next_index, RowState::Copied);
+        self.rows.push_back(Row { index, key, is_in_order: false, state });
+    }
+
     /// Sets the outcome of the row with this index.
     pub(super) fn end(&mut self, index: u64, state: RowState) {
         // The last of several rows with one index is the one that was sent.

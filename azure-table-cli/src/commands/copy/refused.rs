@@ -18,7 +18,7 @@ pub(super) struct RefusedFile {
 }
 
 impl RefusedFile {
-    /// Begins an empty list, or one that goes on after the first `bytes` bytes of the file.
+    /// Begins an empty list, or one that continues after the first `bytes` bytes of the file.
     pub(super) fn open(path: PathBuf, bytes: u64) -> Result<Self> {
         let mut list = Self { path, file: None, bytes };
         let opened = if bytes == 0 { list.remove() } else { list.reopen() };

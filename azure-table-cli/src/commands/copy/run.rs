@@ -44,6 +44,8 @@ pub(super) struct Ended {
     pub(super) reason: Reason,
     /// Whether the target may have a row that is not resolved.
     pub(super) is_unknown: bool,
+    /// Whether the run can be resumed.
+    pub(super) has_checkpoint: bool,
 }
 
 /// The reason why a run ended.
@@ -102,10 +104,16 @@ impl Run {
             None => Reason::Complete,
         };
         let is_unknown = report.progress.unknown > 0;
-        if matches!(reason, Reason::Complete) && saved.unresolved.is_empty() {
+        let has_checkpoint = match reason {
+            Reason::Complete => !saved.unresolved.is_empty(),
+            Reason::Interrupted => true,
+            // A table that does not exist, for example: nothing was written.
+            Reason::Stopped(_) => self.is_resumed || is_unknown || report.progress.applied > 0,
+        };
+        if !has_checkpoint {
             self.checkpoint.remove()?;
         }
-        Ok(Ended { saved, reason, is_unknown })
+        Ok(Ended { saved, reason, is_unknown, has_checkpoint })
     }
 
     /// Saves the list of refused rows, then the position behind them. Returns the state of this moment.
@@ -126,7 +134,8 @@ impl Run {
         shared: &Arc<Shared>,
     ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, Error>>> {
         let saved = shared.lock().saved().clone();
-        let again = self.source.rows_of(saved.unresolved.into_iter().collect());
+        let inserts_into = (self.mode == Mode::Insert).then(|| self.target.clone());
+        let again = self.source.rows_of(saved.unresolved.into_iter().collect(), inserts_into);
         let later = self.source.rows_after(saved.position.as_ref())?;
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
         let (mode, shared) = (self.mode, Arc::clone(shared));
@@ -142,13 +151,17 @@ impl Run {
                         frontier.read(row.key().clone(), is_in_order);
                         return Ok(Some(mode.operation(row)));
                     }
-                    Read::Unreadable(key, error) => {
-                        frontier.refuse(key, is_in_order, error.to_string());
+                    Read::Refused(key, reason) => {
+                        frontier.refuse(key, is_in_order, reason);
                         shared.advance(&mut frontier);
                     }
                     Read::Missing(key) => {
                         frontier.forget(&key);
                         shared.permits.add_permits(1);
+                    }
+                    Read::Copied(key) => {
+                        frontier.skip(key);
+                        shared.advance(&mut frontier);
                     }
                 }
                 Ok(None)
@@ -158,11 +171,10 @@ impl Run {
     }
 
     fn bulk(&self, shared: &Arc<Shared>) -> Result<Bulk<DynamicEntity>> {
-        let outcomes = Outcomes { mode: self.mode, is_resumed: self.is_resumed };
         let (shared, progress) = (Arc::clone(shared), self.progress.clone());
         let on_row = move |row: &RowResult| {
             let mut frontier = shared.lock();
-            let state = outcomes.state_of(&row.outcome);
+            let state = state_of(&row.outcome);
             if state != RowState::Unresolved {
                 progress.add_rows(1);
             }
@@ -189,29 +201,10 @@ fn earlier_run() -> Result<Checkpoint> {
     Ok(format!("1.{}-{last}", last - 1).parse::<Checkpoint>()?)
 }
 
-/// The meaning of outcomes for the copy.
-#[derive(Debug, Clone, Copy)]
-struct Outcomes {
-    mode: Mode,
-    is_resumed: bool,
-}
-
-impl Outcomes {
-    fn state_of(self, outcome: &RowOutcome) -> RowState {
-        match outcome {
-            RowOutcome::Applied { .. } => RowState::Copied,
-            RowOutcome::Failed(error) if outcome.is_resolved() => {
-                RowState::Refused(error.to_string())
-            }
-            // Copying such a row again would give the same result each time.
-            RowOutcome::Unknown(error)
-                if self.is_resumed && self.mode == Mode::Insert && error.status() == Some(409) =>
-            {
-                const REASON: &str = "the target has a row with this key, and it is unknown whether an earlier run \
-                                      wrote it";
-                RowState::Refused(format!("{REASON}: {error}"))
-            }
-            _ => RowState::Unresolved,
-        }
+fn state_of(outcome: &RowOutcome) -> RowState {
+    match outcome {
+        RowOutcome::Applied { .. } => RowState::Copied,
+        RowOutcome::Failed(error) if outcome.is_resolved() => RowState::Refused(error.to_string()),
+        _ => RowState::Unresolved,
     }
 }

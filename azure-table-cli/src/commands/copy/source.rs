@@ -1,6 +1,5 @@
 //! The rows of the source table, from a position on.
 
-use azure_table_client::entity::DecodeError;
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
@@ -12,8 +11,10 @@ const AGAIN: usize = 8;
 #[derive(Debug)]
 pub(super) enum Read {
     Row(DynamicEntity),
-    /// A row that the client cannot read.
-    Unreadable(EntityKey, DecodeError),
+    /// A row that cannot be copied, for this reason.
+    Refused(EntityKey, String),
+    /// A row that an earlier run did not resolve and that the target has.
+    Copied(EntityKey),
     /// A row that an earlier run did not resolve and that the source does not have any more.
     Missing(EntityKey),
 }
@@ -57,25 +58,47 @@ impl Source {
         rows.map(|row| match row? {
             Ok(row) => Ok(Read::Row(row)),
             Err(error) => match error.key().cloned() {
-                Some(key) => Ok(Read::Unreadable(key, error)),
+                Some(key) => Ok(Read::Refused(key, error.to_string())),
                 None => Err(error.into()),
             },
         })
         .boxed()
     }
 
-    /// Reads these rows.
-    pub(super) fn rows_of(&self, keys: Vec<EntityKey>) -> BoxStream<'static, Result<Read, Error>> {
-        let table = self.table.clone();
-        let read = move |key: EntityKey| {
-            let table = table.clone();
-            async move {
-                Ok(match table.get_if_exists(&key).await? {
-                    Some(row) => Read::Row(row.entity),
-                    None => Read::Missing(key),
-                })
-            }
-        };
+    /// Reads the rows that an earlier run did not resolve. Rows that the copy `inserts_into` a table are read there first,
+    /// because another insert would only fail.
+    pub(super) fn rows_of(
+        &self,
+        keys: Vec<EntityKey>,
+        inserts_into: Option<TableClient<DynamicEntity>>,
+    ) -> BoxStream<'static, Result<Read, Error>> {
+        let source = self.table.clone();
+        let read = move |key| read_again(source.clone(), inserts_into.clone(), key);
         stream::iter(keys).map(read).buffered(AGAIN).boxed()
     }
+}
+
+async fn read_again(
+    source: TableClient<DynamicEntity>,
+    inserts_into: Option<TableClient<DynamicEntity>>,
+    key: EntityKey,
+) -> Result<Read, Error> {
+    let Some(row) = source.get_if_exists(&key).await? else {
+        return Ok(Read::Missing(key));
+    };
+    let existing = match inserts_into {
+        Some(target) => target.get_if_exists(&key).await?,
+        None => None,
+    };
+    Ok(match existing {
+        None => Read::Row(row.entity),
+        Some(existing) if has_same_properties(&row, &existing) => Read::Copied(key),
+        Some(_) => Read::Refused(key, "the target has a different row with this key".to_owned()),
+    })
+}
+
+/// Compares the properties, in any order.
+fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
+    a.properties().len() == b.properties().len()
+        && a.properties().all(|(name, value)| b.value(name) == Some(value))
 }

@@ -85,9 +85,9 @@ pub(super) fn in_order(rows: Rows, name: String) -> Rows {
                 last = Some(row.key().clone());
                 return Ok(row);
             }
-            Some(Ordering::Equal) => "the row is there twice",
+            Some(Ordering::Equal) => "it has a row twice,",
             Some(Ordering::Greater) => {
-                "the row comes after a larger key, so that reported differences may be wrong"
+                "a row comes after a larger key, so that reported differences may be wrong:"
             }
         };
         let message = format!("{name} cannot be compared: {problem} {}", row.key());

@@ -7,13 +7,13 @@ use azure_table_client::{DynamicEntity, EntityKey};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::merge::{Rows, in_order};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::format::{self, Format};
 use crate::key_order::compare;
 use crate::progress::Progress;
 use crate::sort::Sorter;
 
-/// The rows of a table. Those of Azure Storage are read in key order.
+/// The rows of a table, sorted unless the service returns them in key order.
 pub(super) async fn of_table(
     rows: Rows,
     has_key_order: bool,

@@ -25,7 +25,7 @@ impl Conversion {
         Self { format, columns: args.columns.clone(), system: args.system, parquet }
     }
 
-    /// The writer of a format that needs no look at all rows first.
+    /// The writer of a format whose first bytes do not depend on all rows.
     pub(super) fn streaming(
         &self,
         out: impl FnOnce() -> Output,

@@ -1,4 +1,4 @@
-//! The files beside the imported one, and the job that a checkpoint belongs to.
+//! The files next to the imported one, and the job that a checkpoint belongs to.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::commands::export::with_suffix;
 use crate::failure::{Failure, Result};
 use crate::format::is_standard;
 
-/// The bytes at the start of a file that tell it from another one of the same size.
+/// The bytes at the start of a file that distinguish it from another one of the same size.
 const SAMPLE_BYTES: u64 = 64 * 1024;
 
 /// The checkpoint of an import; `None` for standard input, which cannot be read again.

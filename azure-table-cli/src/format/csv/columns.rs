@@ -24,7 +24,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Adds a column for each property of the row that has none.
+    /// Adds a column for each property of the row, unless it exists.
     pub(crate) fn add_row(&mut self, row: &DynamicEntity) {
         for (name, value) in row.properties() {
             match self.by_name.get_mut(name) {
