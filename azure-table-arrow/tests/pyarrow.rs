@@ -59,7 +59,7 @@ fn pyarrow_reads_and_writes_the_same_rows() -> Result<(), Box<dyn Error>> {
     match read {
         Ok(rows) => assert!(cfg!(feature = "zstd") && rows.len() == 1),
         Err(error) => {
-            assert!(!cfg!(feature = "zstd") && error.to_string().contains("zstd"), "{error}")
+            assert!(!cfg!(feature = "zstd") && error.to_string().contains("zstd"), "{error}");
         }
     }
     fs::remove_dir_all(&folder)?;
