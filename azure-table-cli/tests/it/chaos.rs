@@ -42,7 +42,7 @@ fn row(n: u32, spread: u32) -> DynamicEntity {
     let partition = match n % spread {
         0 => format!("single-{n:06}"),
         rest if rest < spread * 2 / 5 => format!("small-{:04}", n / (4 * spread)),
-        _ => format!("large-{}", n % 3),
+        _ => format!("large-{:02}", n % (spread / 3)),
     };
     let mut row = DynamicEntity::new(partition, format!("{n:06}\u{1f600}"));
     row.set("Number", i64::from(n) << 33)
