@@ -43,7 +43,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let total = if is_standard(&args.file) {
         None
     } else {
-        Some(input::check(&args.file, format, &interrupt).await?)
+        let progress = Progress::new(globals.quiet, "check", None);
+        Some(input::check(&args.file, format, &interrupt, progress).await?)
     };
     if args.create {
         table.create_if_not_exists().await?;
