@@ -53,6 +53,15 @@ fn pyarrow_reads_and_writes_the_same_rows() -> Result<(), Box<dyn Error>> {
         .with("Views", (1_i64 << 53) + 1)
         .with("IsRead", false);
     assert_eq!(read, [expected]);
+
+    let compressed = File::open(folder.join("theirs.parquet.zstd"))?;
+    let read = parquet_rows(compressed)?.collect::<Result<Vec<_>, _>>();
+    match read {
+        Ok(rows) => assert!(cfg!(feature = "zstd") && rows.len() == 1),
+        Err(error) => {
+            assert!(!cfg!(feature = "zstd") && error.to_string().contains("zstd"), "{error}");
+        }
+    }
     fs::remove_dir_all(&folder)?;
     Ok(())
 }

@@ -108,10 +108,10 @@ impl Figures {
     }
 
     fn parts(&self, elapsed: Duration) -> Vec<String> {
-        let (label, rows) = (self.label, grouped(self.rows));
+        let (label, rows) = (self.label, counted(self.rows, "row"));
         let rows = match self.total {
-            Some(total) => format!("{label}: {rows} rows of {}", grouped(total)),
-            None => format!("{label}: {rows} rows"),
+            Some(total) => format!("{label}: {rows} of {}", grouped(total)),
+            None => format!("{label}: {rows}"),
         };
         let mut parts = vec![rows];
         if self.bytes > 0 {
@@ -135,6 +135,11 @@ impl Figures {
 fn rate(rows: u64, elapsed: Duration) -> u64 {
     let rate = u128::from(rows) * 1000 / elapsed.as_millis().max(1);
     u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+/// Writes `1 row`, `1,234 rows`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Writes 1234567 as `1,234,567`.
@@ -208,5 +213,6 @@ mod tests {
         assert_eq!(times, ["0.0 s", "9.9 s", "59 s", "1 min 1 s", "2 h 1 min"]);
         let numbers = [0, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0, 1, 2].map(|rows| counted(rows, "row")), ["0 rows", "1 row", "2 rows"]);
     }
 }

@@ -58,4 +58,5 @@ rows = pa.table(
     }
 )
 pq.write_table(rows, written)
+pq.write_table(rows, written + ".zstd", compression="zstd")
 print(f"pyarrow {pa.__version__}: read {table.num_rows} rows of {len(types)} columns, wrote {rows.num_rows}")

@@ -51,7 +51,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Time between two saves of the checkpoint, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000)]
+    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) save_every: u64,
 }
 

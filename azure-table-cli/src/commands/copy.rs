@@ -14,7 +14,7 @@ use crate::args::{Copy, Globals};
 use crate::checkpoint::{CheckpointFile, Job};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::progress::{Progress, grouped};
+use crate::progress::{Progress, counted};
 use frontier::{Frontier, Saved};
 use refused::RefusedFile;
 use run::{Ended, Reason, Run};
@@ -96,7 +96,7 @@ struct Paths {
 /// Reports the end of a run.
 fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
     let Ended { saved, reason, is_unknown, has_checkpoint } = ended;
-    let copied = format!("{} rows were copied", grouped(saved.copied));
+    let copied = format!("{} copied", counted(saved.copied, "row"));
     let again = format!("continue with --resume (checkpoint {})", paths.checkpoint.display());
     match reason {
         Reason::Interrupted => {
@@ -114,20 +114,17 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
             Err(Failure::new(failure.exit(), message))
         }
         Reason::Complete if !saved.unresolved.is_empty() => {
-            let rows = grouped(saved.unresolved.len() as u64);
+            let rows = counted(saved.unresolved.len() as u64, "row");
             let (exit, problem) = if is_unknown {
-                (Exit::Unknown, "rows have an unknown outcome")
+                (Exit::Unknown, "with an unknown outcome")
             } else {
-                (Exit::Failed, "rows were not copied")
+                (Exit::Failed, "not copied")
             };
             Err(Failure::new(exit, format!("{rows} {problem}; {copied}; {again}")))
         }
         Reason::Complete if saved.refused > 0 => {
-            let (rows, list) = (grouped(saved.refused), paths.refused.display());
-            Err(Failure::new(
-                Exit::Partial,
-                format!("{rows} rows were refused, see {list}; {copied}"),
-            ))
+            let (rows, list) = (counted(saved.refused, "row"), paths.refused.display());
+            Err(Failure::new(Exit::Partial, format!("{rows} refused, see {list}; {copied}")))
         }
         Reason::Complete => {
             if !is_quiet {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::args::{Count, Globals, Lines};
 use crate::failure::{Failure, Result};
-use crate::progress::{Progress, grouped};
+use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
 
 /// The keys of a row. Only the PartitionKey is transferred.
@@ -76,8 +76,8 @@ fn print(rows: u64, largest: Option<Largest>, lines: Lines, is_quiet: bool) -> i
     }
     out.flush()?;
     if !is_quiet {
-        let shown = grouped(partitions.len() as u64);
-        eprintln!("{} rows in {} partitions ({shown} listed)", grouped(rows), grouped(all));
+        let (rows, all) = (counted(rows, "row"), counted(all, "partition"));
+        eprintln!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use crate::args::{Diff, Globals, Lines};
 use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
-use crate::progress::{Progress, grouped};
+use crate::progress::{Progress, counted, grouped};
 use difference::Difference;
 use merge::{Counts, Rows, merge};
 
@@ -72,17 +72,19 @@ async fn rows(
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {
     let Counts { a, b, only_in_a, only_in_b, changed } = counts;
-    let rows = format!("{} rows in A, {} in B", grouped(a), grouped(b));
+    let rows = format!("{} in A, {} in B", counted(a, "row"), grouped(b));
     if counts.differences() == 0 {
         if !is_quiet {
             eprintln!("no differences: {rows}");
         }
         return Ok(());
     }
-    let [only_in_a, only_in_b, changed] = [only_in_a, only_in_b, changed].map(grouped);
     let message = format!(
-        "{} differences: {only_in_a} rows only in A, {only_in_b} only in B, {changed} different; {rows}",
-        grouped(counts.differences())
+        "{}: {} only in A, {} only in B, {} different; {rows}",
+        counted(counts.differences(), "difference"),
+        counted(only_in_a, "row"),
+        grouped(only_in_b),
+        grouped(changed),
     );
     Err(Failure::new(Exit::Different, message))
 }

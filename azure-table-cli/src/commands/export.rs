@@ -17,7 +17,7 @@ use crate::args::{Export as Arguments, Globals};
 use crate::checkpoint::{CheckpointFile, Job};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
-use crate::format::{Format, Output, RowWriter as _, is_standard, jsonl};
+use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use convert::{Conversion, convert};
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     };
     let conversion = Conversion::of(format, &args);
     if is_standard(&args.file) {
-        return to_stdout(download, conversion).await;
+        return to_stdout(download, conversion, globals.quiet).await;
     }
     let has_order = service.dialect() != Dialect::CosmosDb;
     let export = Export::new(&args, service.endpoint(), download, conversion);
@@ -51,26 +51,18 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
-async fn to_stdout(download: Download, conversion: Conversion) -> Result<()> {
-    let result = match conversion.streaming(Output::stdout)? {
-        Some(mut writer) => {
-            let result = download.all(&mut *writer).await;
-            result.and_then(|()| writer.finish().map(|_| ()))
-        }
-        None => {
-            let folder = std::env::temp_dir();
-            let rows = tempfile::NamedTempFile::new_in(&folder)
-                .map_err(|error| Failure::file("write to", &folder, error))?;
-            let file = rows.reopen().map_err(|error| Failure::file("write", rows.path(), error))?;
-            let file = Output::file(file, rows.path());
-            let mut writer = Box::new(jsonl::Writer::new(file, conversion.system));
-            download.all(&mut *writer).await?;
-            writer.finish()?;
-            convert(rows.path(), Output::stdout(), &conversion, &download.interrupt).map(|_| ())
-        }
-    };
-    download.progress.finish();
-    result
+async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> Result<()> {
+    if let Some(writer) = conversion.streaming(Output::stdout)? {
+        return download.all(writer).await.map(|_| ());
+    }
+    let folder = std::env::temp_dir();
+    let rows = tempfile::NamedTempFile::new_in(&folder)
+        .map_err(|error| Failure::file("write to", &folder, error))?;
+    let file = rows.reopen().map_err(|error| Failure::file("write", rows.path(), error))?;
+    let writer = jsonl::Writer::new(Output::file(file, rows.path()), conversion.system);
+    let count = download.all(Box::new(writer)).await?;
+    let progress = Progress::new(quiet, "convert", Some(count));
+    convert(rows.path(), Output::stdout(), &conversion, &download.interrupt, &progress)
 }
 
 /// An export to a file.
@@ -115,31 +107,35 @@ impl Export {
             position = Position::default();
             eprintln!("the rows of Cosmos DB have no order: the export begins again");
         }
-        if !position.is_complete {
-            self.download.to_file(&self.rows, position, &self.checkpoint).await?;
+        if position.is_complete && !self.rows.exists() && self.file.exists() {
+            // The earlier run ended between its last two steps.
+            return self.checkpoint.remove();
         }
-        self.download.progress.finish();
-        self.finish()
+        if !position.is_complete {
+            let end = self.download.to_file(&self.rows, position, &self.checkpoint).await;
+            self.download.progress.finish();
+            position = end?;
+        }
+        self.finish(&Progress::new(globals.quiet, "convert", Some(position.rows)))
     }
 
     /// Converts the rows if they need it, and gives the file its name.
-    fn finish(&self) -> Result<()> {
+    fn finish(&self, progress: &Progress) -> Result<()> {
         if self.rows != self.part {
             let failed = |error| Failure::file("write", &self.part, error);
             let file = File::create(&self.part).map_err(failed)?;
             let written = file.try_clone().map_err(failed)?;
             let out = Output::file(file, &self.part);
-            convert(&self.rows, out, &self.conversion, &self.download.interrupt)?;
+            convert(&self.rows, out, &self.conversion, &self.download.interrupt, progress)?;
             written.sync_all().map_err(failed)?;
         }
         fs::rename(&self.part, &self.file)
             .map_err(|error| Failure::file("write", &self.file, error))?;
-        self.checkpoint.remove()?;
         if self.rows != self.part {
             fs::remove_file(&self.rows)
                 .map_err(|error| Failure::file("remove", &self.rows, error))?;
         }
-        Ok(())
+        self.checkpoint.remove()
     }
 }
 

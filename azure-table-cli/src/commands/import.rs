@@ -5,7 +5,7 @@
 mod input;
 mod job;
 mod mode;
-mod refused;
+mod row_list;
 mod run;
 mod source;
 
@@ -19,7 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::format::{Format, is_standard};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use refused::Refused;
+use row_list::RowList;
 use run::{Position, Run};
 use source::SharedRows;
 
@@ -43,17 +43,20 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let total = if is_standard(&args.file) {
         None
     } else {
-        Some(input::check(&args.file, format, &interrupt).await?)
+        let progress = Progress::new(globals.quiet, "check", None);
+        Some(input::check(&args.file, format, &interrupt, progress).await?)
     };
     if args.create {
         table.create_if_not_exists().await?;
     }
-    let refused = Refused::open(job::refused(&args), position.refused_bytes)?;
+    let refused = RowList::open(job::refused(&args), position.refused_bytes)?;
+    // A resumed run tries these rows again.
+    let unknown = RowList::open(job::unknown(&args), 0)?;
     let progress = Progress::new(globals.quiet, "import", total);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
     let save_every = Duration::from_millis(args.save_every);
-    let rows = SharedRows::new(refused);
+    let rows = SharedRows::new(refused, unknown);
     let is_resumed = position.bulk != Checkpoint::new();
     let run = Run { monitor: bulk.monitor(), rows, checkpoint, is_resumed, save_every };
     let begin = {

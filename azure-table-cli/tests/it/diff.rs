@@ -84,7 +84,7 @@ async fn each_difference_is_a_line() {
     let error = end.failed(3);
     assert!(
         error.contains(
-            "3 differences: 1 rows only in A, 1 only in B, 1 different; 40 rows in A, 40 in B"
+            "3 differences: 1 row only in A, 1 only in B, 1 different; 40 rows in A, 40 in B"
         ),
         "{error}"
     );

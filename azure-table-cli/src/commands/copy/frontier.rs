@@ -86,7 +86,7 @@ impl Frontier {
         self.rows.push_back(Row { index: self.next_index, key, is_in_order, state });
     }
 
-    /// Adds a row that an earlier run did not resolve and that the target has.
+    /// Adds a row that was not resolved and that the target has.
     pub(super) fn skip(&mut self, key: EntityKey) {
         let (index, state) = (self.next_index, RowState::Copied);
         self.rows.push_back(Row { index, key, is_in_order: false, state });

@@ -95,14 +95,20 @@ impl Run {
                 _ = timer.tick() => { self.save(&shared)?; }
             }
         };
-        let saved = self.save(&shared)?;
-        self.progress.finish();
         let report = monitor.report();
-        let reason = match report.stopped {
+        let mut reason = match report.stopped {
             _ if is_interrupted => Reason::Interrupted,
             Some(cause) => Reason::Stopped(cause),
             None => Reason::Complete,
         };
+        if self.mode == Mode::Insert && matches!(reason, Reason::Complete) {
+            tokio::select! {
+                () = &mut stop => reason = Reason::Interrupted,
+                _ = self.resolve_inserts(&shared) => {}
+            }
+        }
+        let saved = self.save(&shared)?;
+        self.progress.finish();
         let is_unknown = report.progress.unknown > 0;
         let has_checkpoint = match reason {
             Reason::Complete => !saved.unresolved.is_empty(),
@@ -134,8 +140,7 @@ impl Run {
         shared: &Arc<Shared>,
     ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, Error>>> {
         let saved = shared.lock().saved().clone();
-        let inserts_into = (self.mode == Mode::Insert).then(|| self.target.clone());
-        let again = self.source.rows_of(saved.unresolved.into_iter().collect(), inserts_into);
+        let again = self.source.rows_of(saved.unresolved.into_iter().collect());
         let later = self.source.rows_after(saved.position.as_ref())?;
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
         let (mode, shared) = (self.mode, Arc::clone(shared));
@@ -159,15 +164,34 @@ impl Run {
                         frontier.forget(&key);
                         shared.permits.add_permits(1);
                     }
-                    Read::Copied(key) => {
-                        frontier.skip(key);
-                        shared.advance(&mut frontier);
-                    }
                 }
                 Ok(None)
             }
         });
         Ok(operations.boxed())
+    }
+
+    /// Compares the rows whose insert has an unknown outcome with those of the target: another insert would fail in any
+    /// case. Rows that cannot be read stay unresolved.
+    async fn resolve_inserts(&self, shared: &Shared) -> std::result::Result<(), Error> {
+        let keys = shared.lock().saved().unresolved.iter().cloned().collect();
+        let mut pairs = self.source.pairs_of(keys, &self.target);
+        while let Some((key, source, target)) = pairs.try_next().await? {
+            let mut frontier = shared.lock();
+            match (source, target) {
+                (None, _) => frontier.forget(&key),
+                (Some(source), Some(target)) if has_same_properties(&source, &target) => {
+                    frontier.skip(key);
+                }
+                (Some(_), Some(_)) => {
+                    let reason = "the target has a different row with this key".to_owned();
+                    frontier.refuse(key, false, reason);
+                }
+                (Some(_), None) => {}
+            }
+            frontier.advance();
+        }
+        Ok(())
     }
 
     fn bulk(&self, shared: &Arc<Shared>) -> Result<Bulk<DynamicEntity>> {
@@ -199,6 +223,12 @@ impl Run {
 fn earlier_run() -> Result<Checkpoint> {
     let last = u64::MAX;
     Ok(format!("1.{}-{last}", last - 1).parse::<Checkpoint>()?)
+}
+
+/// Compares the properties, in any order.
+fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
+    a.properties().len() == b.properties().len()
+        && a.properties().all(|(name, value)| b.value(name) == Some(value))
 }
 
 fn state_of(outcome: &RowOutcome) -> RowState {

@@ -1,7 +1,7 @@
 //! The rows of the source table, from a position on.
 
 use azure_table_client::filter::{CompareOp, Filter};
-use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
+use azure_table_client::{DynamicEntity, EntityKey, Error, Stored, TableClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 
 /// The number of rows that are read again at the same time.
@@ -13,11 +13,12 @@ pub(super) enum Read {
     Row(DynamicEntity),
     /// A row that cannot be copied, for this reason.
     Refused(EntityKey, String),
-    /// A row that an earlier run did not resolve and that the target has.
-    Copied(EntityKey),
     /// A row that an earlier run did not resolve and that the source does not have any more.
     Missing(EntityKey),
 }
+
+/// A key, and the rows of the source and of the target that have it.
+pub(super) type Pair = (EntityKey, Option<DynamicEntity>, Option<DynamicEntity>);
 
 /// The source table and the selection of its rows.
 #[derive(Debug, Clone)]
@@ -65,40 +66,34 @@ impl Source {
         .boxed()
     }
 
-    /// Reads the rows that an earlier run did not resolve. Rows that the copy `inserts_into` a table are read there first,
-    /// because another insert would only fail.
-    pub(super) fn rows_of(
-        &self,
-        keys: Vec<EntityKey>,
-        inserts_into: Option<TableClient<DynamicEntity>>,
-    ) -> BoxStream<'static, Result<Read, Error>> {
+    /// Reads the rows that an earlier run did not resolve.
+    pub(super) fn rows_of(&self, keys: Vec<EntityKey>) -> BoxStream<'static, Result<Read, Error>> {
         let source = self.table.clone();
-        let read = move |key| read_again(source.clone(), inserts_into.clone(), key);
+        let read = move |key| {
+            let source = source.clone();
+            async move {
+                let row = source.get_if_exists(&key).await?;
+                Ok(row.map_or(Read::Missing(key), |row| Read::Row(row.into_inner())))
+            }
+        };
         stream::iter(keys).map(read).buffered(AGAIN).boxed()
     }
-}
 
-async fn read_again(
-    source: TableClient<DynamicEntity>,
-    inserts_into: Option<TableClient<DynamicEntity>>,
-    key: EntityKey,
-) -> Result<Read, Error> {
-    let Some(row) = source.get_if_exists(&key).await? else {
-        return Ok(Read::Missing(key));
-    };
-    let existing = match inserts_into {
-        Some(target) => target.get_if_exists(&key).await?,
-        None => None,
-    };
-    Ok(match existing {
-        None => Read::Row(row.entity),
-        Some(existing) if has_same_properties(&row, &existing) => Read::Copied(key),
-        Some(_) => Read::Refused(key, "the target has a different row with this key".to_owned()),
-    })
-}
-
-/// Compares the properties, in any order.
-fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
-    a.properties().len() == b.properties().len()
-        && a.properties().all(|(name, value)| b.value(name) == Some(value))
+    /// Reads these rows and those of the target with the same keys.
+    pub(super) fn pairs_of(
+        &self,
+        keys: Vec<EntityKey>,
+        target: &TableClient<DynamicEntity>,
+    ) -> BoxStream<'static, Result<Pair, Error>> {
+        let (source, target) = (self.table.clone(), target.clone());
+        let read = move |key| {
+            let (source, target) = (source.clone(), target.clone());
+            async move {
+                let row = source.get_if_exists(&key).await?;
+                let copy = target.get_if_exists(&key).await?;
+                Ok((key, row.map(Stored::into_inner), copy.map(Stored::into_inner)))
+            }
+        };
+        stream::iter(keys).map(read).buffered(AGAIN).boxed()
+    }
 }

@@ -7,6 +7,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::format::csv::{self, Columns};
 use crate::format::{Format, Output, RowWriter, jsonl, parquet, rows};
 use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 
 /// The form of the exported file.
 pub(super) struct Conversion {
@@ -40,13 +41,14 @@ impl Conversion {
     }
 }
 
-/// Reads the rows twice: first for the columns, then to write them. Returns the size of the output.
+/// Reads the rows twice: first for the columns, then to write them.
 pub(super) fn convert(
     path: &Path,
     out: Output,
     conversion: &Conversion,
     interrupt: &Interrupt,
-) -> Result<u64> {
+    progress: &Progress,
+) -> Result<()> {
     let each = |visit: &mut dyn FnMut(azure_table_client::DynamicEntity) -> Result<()>| {
         for row in rows(path, Format::JsonLines)? {
             if interrupt.is_set() {
@@ -77,6 +79,10 @@ pub(super) fn convert(
             Box::new(csv::Writer::new(out, &columns, conversion.system)?)
         }
     };
-    each(&mut |row| writer.write(&row))?;
-    writer.finish()
+    each(&mut |row| {
+        progress.add_rows(1);
+        writer.write(&row)
+    })?;
+    progress.finish();
+    writer.finish().map(|_| ())
 }

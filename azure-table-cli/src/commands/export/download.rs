@@ -36,8 +36,16 @@ pub(super) struct Download {
 const ROWS_PER_UPDATE: u64 = 256;
 
 impl Download {
-    /// Writes all rows. An interrupt is an error.
-    pub(super) async fn all(&self, writer: &mut dyn RowWriter) -> Result<()> {
+    /// Writes all rows, and returns their number. An interrupt is an error.
+    pub(super) async fn all(&self, mut writer: Box<dyn RowWriter>) -> Result<u64> {
+        let count = self.write_all(&mut *writer).await;
+        self.progress.finish();
+        let count = count?;
+        writer.finish()?;
+        Ok(count)
+    }
+
+    async fn write_all(&self, writer: &mut dyn RowWriter) -> Result<u64> {
         let mut stop = pin!(self.interrupt.wait());
         let mut rows = pin!(self.rows(None)?);
         let mut count = 0_u64;
@@ -58,16 +66,17 @@ impl Download {
             }
         }
         self.progress.add_rows(count % ROWS_PER_UPDATE);
-        Ok(())
+        Ok(count)
     }
 
-    /// Writes all rows after the position to a file of JSON lines, and keeps the checkpoint up to date.
+    /// Writes all rows after the position to a file of JSON lines, and keeps the checkpoint up to date. Returns the last
+    /// position.
     pub(super) async fn to_file(
         &self,
         path: &Path,
         position: Position,
         checkpoint: &CheckpointFile,
-    ) -> Result<()> {
+    ) -> Result<Position> {
         let mut sink = Sink::open(path, position, checkpoint, self)?;
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
@@ -78,7 +87,7 @@ impl Download {
             sink.save()?;
         }
         match result {
-            Ok(true) => Ok(()),
+            Ok(true) => Ok(sink.position),
             Ok(false) => {
                 let rows = sink.position.rows;
                 let message =

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Format, rows};
 use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 
 /// The limits on the rows that pass between the threads at once.
 const CHUNK_ROWS: usize = 256;
@@ -20,18 +21,27 @@ const CHUNKS: usize = 4;
 pub(super) type Chunk = Vec<Result<DynamicEntity>>;
 
 /// Reads all rows of a file. Returns their number, or the error of the first damaged row.
-pub(super) async fn check(path: &Path, format: Format, interrupt: &Interrupt) -> Result<u64> {
+pub(super) async fn check(
+    path: &Path,
+    format: Format,
+    interrupt: &Interrupt,
+    progress: Progress,
+) -> Result<u64> {
     let (sender, receiver) = oneshot::channel();
     let (path, stop) = (path.to_owned(), interrupt.clone());
-    thread::spawn(move || _ = sender.send(count(&path, format, &stop)));
-    receiver.await.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
+    let shown = progress.clone();
+    thread::spawn(move || _ = sender.send(count(&path, format, &stop, &shown)));
+    let count = receiver.await;
+    progress.finish();
+    count.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
 }
 
-fn count(path: &Path, format: Format, interrupt: &Interrupt) -> Result<u64> {
-    let mut count = 0;
+fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress) -> Result<u64> {
+    let mut count = 0_u64;
     for row in rows(path, format)? {
         row?;
         count += 1;
+        progress.add_rows(1);
         if interrupt.is_set() {
             return Err(Failure::new(Exit::Interrupted, "interrupted before anything was sent"));
         }

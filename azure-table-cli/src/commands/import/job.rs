@@ -33,8 +33,17 @@ pub(super) fn checkpoint(args: &Arguments, endpoint: &str) -> Result<Option<Chec
 
 /// The file of the refused rows.
 pub(super) fn refused(args: &Arguments) -> PathBuf {
-    let file = if is_standard(&args.file) { Path::new(&args.table) } else { &args.file };
-    args.refused.clone().unwrap_or_else(|| with_suffix(file, ".refused"))
+    args.refused.clone().unwrap_or_else(|| with_suffix(stem(args), ".refused"))
+}
+
+/// The file of the rows whose outcome is unknown.
+pub(super) fn unknown(args: &Arguments) -> PathBuf {
+    with_suffix(stem(args), ".unknown")
+}
+
+/// The path that the names of other files begin with.
+fn stem(args: &Arguments) -> &Path {
+    if is_standard(&args.file) { Path::new(&args.table) } else { &args.file }
 }
 
 /// The size of the file and the hash of its start. The positions of a checkpoint count the rows of this file.

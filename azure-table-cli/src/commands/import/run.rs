@@ -63,7 +63,11 @@ pub(super) struct Run {
 impl Run {
     /// Writes the refused rows, then the checkpoint that counts them.
     pub(super) fn save(&self) -> Result<()> {
-        let refused_bytes = self.rows.lock().refused.save()?;
+        let refused_bytes = {
+            let mut rows = self.rows.lock();
+            rows.unknown.save()?;
+            rows.refused.save()?
+        };
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
         let position = Position { bulk: self.monitor.checkpoint(), refused_bytes };
         checkpoint.save(&position.to_json())
@@ -134,10 +138,12 @@ impl Run {
             return Err(Failure::new(failure.exit(), format!("{}{next}", failure.message())));
         }
         if progress.unknown > 0 {
-            return Err(self.partly(Exit::Unknown, report));
+            let file = self.rows.lock().unknown.path().display().to_string();
+            let list = format!("; {file} lists the unknown rows");
+            return Err(self.partly(Exit::Unknown, report, &list));
         }
         if unresolved > 0 {
-            return Err(self.partly(Exit::Failed, report));
+            return Err(self.partly(Exit::Failed, report, ""));
         }
         let all = report.checkpoint.refused();
         if all > 0 {
@@ -151,8 +157,9 @@ impl Run {
 
 impl Run {
     /// The failure of rows whose outcome is unknown, or that were not applied for another reason than their content.
-    fn partly(&self, exit: Exit, report: &BulkReport) -> Failure {
-        let mut message = format!("{}{}", report.progress, self.how_to_continue(report));
+    fn partly(&self, exit: Exit, report: &BulkReport, list: &str) -> Failure {
+        let next = self.how_to_continue(report);
+        let mut message = format!("{}{next}{list}", report.progress);
         let open = report.failures().filter(|result| !result.outcome.is_resolved());
         for result in open.take(LISTED) {
             // Writing to a String cannot fail.

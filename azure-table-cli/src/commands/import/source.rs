@@ -10,14 +10,15 @@ use tokio::sync::mpsc;
 
 use super::input::Chunk;
 use super::mode::Mode;
-use super::refused::Refused;
+use super::row_list::RowList;
 use crate::failure::{Failure, Result};
 
-/// The rows that were handed to the bulk run and have no outcome yet, and the refused ones. The bulk run bounds their
-/// number by its window.
+/// The rows that were handed to the bulk run and have no outcome yet, and the lists of those that were not applied. The
+/// bulk run bounds their number by its window.
 pub(super) struct Rows {
     waiting: HashMap<u64, DynamicEntity>,
-    pub(super) refused: Refused,
+    pub(super) refused: RowList,
+    pub(super) unknown: RowList,
     /// The number of rows that this run refused.
     pub(super) refused_now: u64,
     /// The error of the file, which ends the input.
@@ -29,9 +30,9 @@ pub(super) struct Rows {
 pub(super) struct SharedRows(Arc<Mutex<Rows>>);
 
 impl SharedRows {
-    pub(super) fn new(refused: Refused) -> Self {
+    pub(super) fn new(refused: RowList, unknown: RowList) -> Self {
         let waiting = HashMap::new();
-        let rows = Rows { waiting, refused, refused_now: 0, input_error: None };
+        let rows = Rows { waiting, refused, unknown, refused_now: 0, input_error: None };
         Self(Arc::new(Mutex::new(rows)))
     }
 
@@ -42,12 +43,14 @@ impl SharedRows {
     /// Takes down the outcome of a row.
     pub(super) fn resolve(&self, result: &RowResult) {
         let mut rows = self.lock();
-        let row = rows.waiting.remove(&result.index);
-        if let (RowOutcome::Failed(error), Some(row)) = (&result.outcome, row)
-            && result.outcome.is_resolved()
-        {
-            rows.refused.add(result.index, &row, error);
-            rows.refused_now += 1;
+        let Some(row) = rows.waiting.remove(&result.index) else { return };
+        match &result.outcome {
+            RowOutcome::Failed(error) if result.outcome.is_resolved() => {
+                rows.refused.add(result.index, &row, error);
+                rows.refused_now += 1;
+            }
+            RowOutcome::Unknown(error) => rows.unknown.add(result.index, &row, error),
+            _ => {}
         }
     }
 }

@@ -196,3 +196,11 @@ fn values_without_an_annotation_have_the_type_that_json_shows() {
     let row = DynamicEntity::new("p", "r").with("A", "x").with("B", true).with("C", 7);
     assert_eq!(read(&path, Format::JsonLines), [row.with("D", 3_000_000_000_i64).with("E", 1.5)]);
 }
+
+#[test]
+fn a_property_that_a_line_has_twice_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = r#"{"PartitionKey":"p","RowKey":"r","A":1,"A":2}"#;
+    let message = message(&folder, line.as_bytes(), Format::JsonLines);
+    assert!(message.starts_with("1: "), "{message}");
+}

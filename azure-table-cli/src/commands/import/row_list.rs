@@ -1,4 +1,4 @@
-//! The file of the rows that were refused.
+//! The files of the rows that were not applied.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write as _};
@@ -10,36 +10,35 @@ use serde_json::json;
 use crate::failure::{Failure, Result};
 use crate::format::jsonl::push_row;
 
-/// Writes a line for each refused row: `{"index":7,"code":"…","reason":"…","row":{…}}`. The file is created with the
-/// first row.
-pub(super) struct Refused {
+/// Writes a line for each row: `{"code":"…","index":7,"reason":"…","row":{…}}`. The file exists only if it has a row.
+pub(super) struct RowList {
     path: PathBuf,
     file: Option<BufWriter<File>>,
     bytes: u64,
     error: Option<std::io::Error>,
 }
 
-impl Refused {
+impl RowList {
     /// Keeps this many bytes of the file of an earlier run.
     pub(super) fn open(path: PathBuf, bytes: u64) -> Result<Self> {
-        let mut refused = Self { path, file: None, bytes, error: None };
+        let mut list = Self { path, file: None, bytes, error: None };
         if bytes == 0 {
-            match fs::remove_file(&refused.path) {
+            match fs::remove_file(&list.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Failure::file("write", &refused.path, error));
+                    return Err(Failure::file("write", &list.path, error));
                 }
-                _ => return Ok(refused),
+                _ => return Ok(list),
             }
         }
-        let failed = |error| Failure::file("write", &refused.path, error);
-        let file = OpenOptions::new().append(true).open(&refused.path).map_err(failed)?;
+        let failed = |error| Failure::file("write", &list.path, error);
+        let file = OpenOptions::new().append(true).open(&list.path).map_err(failed)?;
         if file.metadata().map_err(failed)?.len() < bytes {
             let why = "it is shorter than when the checkpoint was saved";
-            return Err(Failure::file("append to", &refused.path, why));
+            return Err(Failure::file("append to", &list.path, why));
         }
         file.set_len(bytes).map_err(failed)?;
-        refused.file = Some(BufWriter::new(file));
-        Ok(refused)
+        list.file = Some(BufWriter::new(file));
+        Ok(list)
     }
 
     pub(super) fn path(&self) -> &Path {
