@@ -1,0 +1,7 @@
+//! Parquet files.
+
+mod read;
+mod write;
+
+pub use read::{ParquetRows, parquet_rows};
+pub use write::ParquetWriter;

@@ -1,0 +1,103 @@
+//! Reading Parquet.
+
+use std::fmt;
+use std::fs::File;
+use std::iter::FusedIterator;
+
+use azure_table_client::DynamicEntity;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::ChunkReader;
+
+use crate::{Error, RowReader, TableSchema};
+
+/// The size of the values that are read at a time, as far as the sizes of rows are alike.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// Reads the rows of a Parquet file; see [`parquet_rows`].
+pub struct ParquetRows {
+    batches: Option<ParquetRecordBatchReader>,
+    rows: Option<RowReader>,
+    schema: TableSchema,
+    total_rows: u64,
+}
+
+/// Reads the rows of a Parquet file in order: of [`ParquetWriter`](crate::ParquetWriter), or of another program with the
+/// same columns (see [`TableSchema::from_arrow`]), with the compression Snappy or none. A few MiB of rows are in memory,
+/// besides a page of each column.
+///
+/// The iterator ends after an error of the file. After a row with an invalid value it goes on.
+///
+/// # Errors
+/// The file is not a Parquet file, does not have the keys, or has a column of a type that no property has.
+pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
+    rows(file)
+}
+
+pub(super) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(input)?;
+    let schema = TableSchema::from_arrow(builder.schema())?;
+    let total_rows = builder.metadata().file_metadata().num_rows();
+    let batch_rows = batch_rows(builder.metadata());
+    Ok(ParquetRows {
+        batches: Some(builder.with_batch_size(batch_rows).build()?),
+        rows: None,
+        schema,
+        total_rows: u64::try_from(total_rows).unwrap_or_default(),
+    })
+}
+
+fn batch_rows(metadata: &ParquetMetaData) -> usize {
+    let groups = metadata.row_groups().iter();
+    let bytes = groups.map(|group| {
+        let (bytes, rows) = (group.total_byte_size().max(1), group.num_rows().max(1));
+        u64::try_from(bytes / rows).unwrap_or(1).max(1)
+    });
+    let rows = BATCH_BYTES / bytes.max().unwrap_or(1);
+    usize::try_from(rows.clamp(1, 8192)).unwrap_or(1)
+}
+
+impl ParquetRows {
+    /// The columns of the file.
+    pub const fn schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    /// The number of rows in the file.
+    pub const fn total_rows(&self) -> u64 {
+        self.total_rows
+    }
+
+    fn next_batch(&mut self) -> Option<Result<RowReader, Error>> {
+        let batch = self.batches.as_mut()?.next();
+        let rows = batch.map(|batch| RowReader::new(&batch?));
+        if !matches!(rows, Some(Ok(_))) {
+            self.batches = None;
+        }
+        rows
+    }
+}
+
+impl Iterator for ParquetRows {
+    type Item = Result<DynamicEntity, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.rows.as_mut().and_then(Iterator::next) {
+                return Some(row);
+            }
+            match self.next_batch()? {
+                Ok(rows) => self.rows = Some(rows),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl FusedIterator for ParquetRows {}
+
+impl fmt::Debug for ParquetRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetRows").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
