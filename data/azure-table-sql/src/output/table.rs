@@ -1,0 +1,66 @@
+//! A result as a table with borders.
+
+use std::io::{self, Write};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::error::Result;
+
+use super::guids;
+
+/// Writes the rows, and their number.
+pub(super) fn write(
+    output: &mut dyn Write,
+    schema: &Schema,
+    batches: &[RecordBatch],
+) -> Result<()> {
+    let options = FormatOptions::default().with_null("");
+    let mut rows = vec![schema.fields().iter().map(|field| escaped(field.name())).collect()];
+    for batch in batches {
+        let batch = guids::as_texts(batch)?;
+        let columns =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        for row in 0..batch.num_rows() {
+            let texts = columns.iter().map(|column| Ok(column.value(row).try_to_string()?));
+            let texts: Vec<String> = texts.collect::<Result<_>>()?;
+            rows.push(texts.iter().map(|text| escaped(text)).collect());
+        }
+    }
+    write_rows(output, &rows)?;
+    let count = rows.len() - 1;
+    Ok(writeln!(output, "{count} {}", if count == 1 { "row" } else { "rows" })?)
+}
+
+fn write_rows(output: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
+    let count = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        let texts = rows.iter().filter_map(|row| row.get(column));
+        texts.map(|text| text.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..count).map(width).collect();
+    let dashes: Vec<_> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
+    let border = format!("+{}+", dashes.join("+"));
+    writeln!(output, "{border}")?;
+    for (at, row) in rows.iter().enumerate() {
+        for (text, width) in row.iter().zip(&widths) {
+            write!(output, "| {text:width$} ")?;
+        }
+        writeln!(output, "|")?;
+        if at == 0 {
+            writeln!(output, "{border}")?;
+        }
+    }
+    if rows.len() > 1 { writeln!(output, "{border}") } else { Ok(()) }
+}
+
+/// Escapes control characters, which would change the terminal.
+fn escaped(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    let escape =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}

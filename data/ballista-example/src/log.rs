@@ -1,0 +1,38 @@
+//! The events of scans, printed.
+
+use std::fmt;
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::Error;
+
+/// Prints a line for each key range that this process reads.
+pub(crate) fn print_ranges(process: &str) -> Result<(), Error> {
+    Ok(tracing_subscriber::registry().with(Ranges { process: process.to_owned() }).try_init()?)
+}
+
+struct Ranges {
+    process: String,
+}
+
+impl<S: Subscriber> Layer<S> for Ranges {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "azure_table_datafusion::scan" {
+            let mut text = Text(String::new());
+            event.record(&mut text);
+            println!("{}:{}", self.process, text.0);
+        }
+    }
+}
+
+/// The fields of an event.
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0 += &format!(" {field}={value:?}");
+    }
+}
