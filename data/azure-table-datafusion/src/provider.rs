@@ -1,5 +1,8 @@
 //! The table in DataFusion.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -168,11 +171,11 @@ impl TableProvider for AzureTable {
             None => (projection.clone(), limit),
         };
         let count = self.partitions.unwrap_or_else(|| state.config().target_partitions());
-        let ranges =
-            ranges::of(&self.source, filter.as_ref(), count, limit).await.map_err(external)?;
+        let found = ranges::of(&self.source, filter.as_ref(), count, limit);
+        let input = ranges::input(&found.await.map_err(external)?)?;
         let source = self.source.clone();
         let scan =
-            AzureTableScan::new(source, &self.schema, columns.clone(), filter, ranges, limit)?;
+            AzureTableScan::new(source, &self.schema, columns.clone(), filter, limit, input)?;
         let scan: Arc<dyn ExecutionPlan> = Arc::new(scan);
         let Some(left) = left else { return Ok(scan) };
         let schema = scan.schema();

@@ -3,24 +3,31 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_arrow::{TableSchema, stream};
+use arrow_array::RecordBatch;
+use azure_table_arrow::{Column, TableSchema, stream};
 use azure_table_client::filter::Filter;
 use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_common::{Result, internal_datafusion_err};
+use datafusion_common::{Result, internal_err};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion_physical_plan::execution_plan::{
-    Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
 use datafusion_physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use futures_util::StreamExt as _;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _, PlanProperties,
+};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream as streams};
 
 use crate::error::external;
+use crate::ranges;
 use crate::source::Source;
 
-/// Reads ranges of a table: each partition is a query of its own. The rows have no declared order.
+/// Reads the ranges of a table that its input lists: a query for each. The rows have no declared order.
+///
+/// The input is a plan in memory with one filter in each partition. So the engines of clusters, which divide plans by the
+/// partitions of the inputs that they know, give each task its own ranges.
 #[derive(Debug, Clone)]
 pub struct AzureTableScan {
     pub(crate) source: Source,
@@ -32,10 +39,10 @@ pub struct AzureTableScan {
     columns: TableSchema,
     /// The filter of all ranges.
     pub(crate) filter: Option<Filter>,
-    /// The filter of each range, which includes that of all.
-    pub(crate) ranges: Vec<Option<Filter>>,
     /// The maximum number of rows of each range.
     pub(crate) limit: Option<usize>,
+    /// The filters of the ranges; see [`ranges`].
+    input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -46,13 +53,13 @@ impl AzureTableScan {
         schema: &TableSchema,
         projection: Vec<usize>,
         filter: Option<Filter>,
-        ranges: Vec<Option<Filter>>,
         limit: Option<usize>,
+        input: Arc<dyn ExecutionPlan>,
     ) -> Result<Self> {
         let columns = schema.project(&projection).map_err(external)?;
         let properties = PlanProperties::new(
             EquivalenceProperties::new(columns.arrow()),
-            Partitioning::UnknownPartitioning(ranges.len()),
+            Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             EmissionType::Incremental,
             Boundedness::Bounded,
         )
@@ -63,39 +70,59 @@ impl AzureTableScan {
             projection,
             columns,
             filter,
-            ranges,
             limit,
+            input,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         })
     }
 
-    /// The filters that are sent, one for each partition; `None` for all rows.
-    pub fn filters(&self) -> &[Option<Filter>] {
-        &self.ranges
+    /// The filters that are sent, `None` for all rows. There is one for each partition, unless an optimizer changed the plan.
+    pub fn filters(&self) -> Vec<Option<Filter>> {
+        ranges::listed(&*self.input)
     }
+
+    /// Returns the rows of a range.
+    fn read(
+        &self,
+        filter: Option<&Filter>,
+        batch_size: usize,
+    ) -> impl streams::Stream<Item = Result<RecordBatch>> + Send + use<> {
+        let rows = self.source.query(filter, &self.columns, self.limit).stream();
+        let mut report = RangeReport {
+            table: self.source.table.name().to_owned(),
+            filter: text(filter),
+            rows: 0,
+        };
+        stream(rows, &self.columns, batch_size).map(move |batch| {
+            let batch = batch.map_err(external)?;
+            report.add(batch.num_rows());
+            Ok(batch)
+        })
+    }
+}
+
+/// The text of a filter in a plan.
+fn text(filter: Option<&Filter>) -> String {
+    filter.map_or_else(|| "none".to_owned(), Filter::to_string)
 }
 
 impl DisplayAs for AzureTableScan {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let filter = |filter: &Option<Filter>| {
-            filter.as_ref().map_or_else(|| "none".to_owned(), Filter::to_string)
-        };
-        let names = self.columns.columns().iter().map(azure_table_arrow::Column::name);
+        let names = self.columns.columns().iter().map(Column::name);
         let columns = names.collect::<Vec<_>>().join(", ");
-        let table = self.source.table.name();
+        let (table, filter) = (self.source.table.name(), text(self.filter.as_ref()));
+        let partitions = self.properties.partitioning.partition_count();
         if let DisplayFormatType::TreeRender = format {
-            writeln!(f, "table={table}")?;
-            writeln!(f, "filter={}", filter(&self.filter))?;
-            return writeln!(f, "partitions={}", self.ranges.len());
+            return write!(f, "table={table}\nfilter={filter}\npartitions={partitions}\n");
         }
-        write!(f, "AzureTableScan: table={table}, columns=[{columns}]")?;
-        write!(f, ", filter=[{}], partitions={}", filter(&self.filter), self.ranges.len())?;
+        write!(f, "AzureTableScan: table={table}, columns=[{columns}], filter=[{filter}]")?;
+        write!(f, ", partitions={partitions}")?;
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
         }
         if let DisplayFormatType::Verbose = format {
-            let ranges: Vec<_> = self.ranges.iter().map(filter).collect();
+            let ranges: Vec<_> = self.filters().iter().map(|one| text(one.as_ref())).collect();
             write!(f, ", ranges=[{}]", ranges.join("; "))?;
         }
         Ok(())
@@ -112,7 +139,12 @@ impl ExecutionPlan for AzureTableScan {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
+        vec![&self.input]
+    }
+
+    /// The input has one row in each partition.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
     }
 
     fn apply_expressions(
@@ -124,17 +156,23 @@ impl ExecutionPlan for AzureTableScan {
 
     fn replace_children(
         self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        let Ok([input]) = <[_; 1]>::try_from(children) else {
+            return internal_err!("a scan of a table has one input");
+        };
+        let Self { source, schema, projection, filter, limit, .. } = &*self;
+        let (source, projection) = (source.clone(), projection.clone());
+        Ok(Arc::new(Self::new(source, schema, projection, filter.clone(), *limit, input)?))
     }
 
     fn with_new_children(
         self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
     }
 
     fn execute(
@@ -142,23 +180,16 @@ impl ExecutionPlan for AzureTableScan {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let filter = self.ranges.get(partition).ok_or_else(|| {
-            internal_datafusion_err!(
-                "partition {partition} of {} does not exist",
-                self.ranges.len()
-            )
-        })?;
-        let rows = self.source.query(filter.as_ref(), &self.columns, self.limit).stream();
-        let batches = stream(rows, &self.columns, context.session_config().batch_size());
+        let batch_size = context.session_config().batch_size();
+        let input = self.input.execute(partition, context)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut report =
-            RangeReport { table: self.source.table.name().to_owned(), partition, rows: 0 };
-        let batches = batches.map(move |batch| {
-            let batch = batch.map_err(external)?;
-            metrics.record_output(batch.num_rows());
-            report.add(batch.num_rows());
-            Ok(batch)
-        });
+        let scan = self.clone();
+        let batches = input
+            .map_ok(|batch| streams::iter(ranges::of_batch(&batch)))
+            .try_flatten()
+            .map_ok(move |filter| scan.read(filter.as_ref(), batch_size))
+            .try_flatten()
+            .inspect_ok(move |batch| metrics.record_output(batch.num_rows()));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.columns.arrow(), batches)))
     }
 
@@ -170,7 +201,7 @@ impl ExecutionPlan for AzureTableScan {
 /// Reports the rows of a range when its stream is dropped.
 struct RangeReport {
     table: String,
-    partition: usize,
+    filter: String,
     rows: usize,
 }
 
@@ -182,7 +213,7 @@ impl RangeReport {
 
 impl Drop for RangeReport {
     fn drop(&mut self) {
-        let Self { table, partition, rows } = self;
-        tracing::info!(table, partition, rows, "range read");
+        let Self { table, filter, rows } = self;
+        tracing::info!(table, filter, rows, "range read");
     }
 }

@@ -1,4 +1,5 @@
 //! The program, run against the emulator.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod support;
 

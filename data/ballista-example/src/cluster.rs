@@ -45,7 +45,7 @@ impl Cluster {
 
     /// Waits until the scheduler and the executors listen.
     pub(crate) async fn wait(&self) -> Result<(), Error> {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         for port in self.executors.iter().chain([&self.scheduler]) {
             while TcpStream::connect(("127.0.0.1", *port)).await.is_err() {
                 if Instant::now() > end {
@@ -58,9 +58,6 @@ impl Cluster {
         tokio::time::sleep(Duration::from_secs(1)).await;
         Ok(())
     }
-
-    /// Ends the processes.
-    pub(crate) fn stop(self) {}
 }
 
 impl Drop for Cluster {

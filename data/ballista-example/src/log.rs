@@ -21,18 +21,25 @@ struct Ranges {
 impl<S: Subscriber> Layer<S> for Ranges {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() == "azure_table_datafusion::scan" {
-            let mut text = Text(String::new());
-            event.record(&mut text);
-            println!("{}:{}", self.process, text.0);
+            let mut fields = Fields::default();
+            event.record(&mut fields);
+            println!("{}: {}: {}", self.process, fields.message, fields.others.join(", "));
         }
     }
 }
 
-/// The fields of an event.
-struct Text(String);
+/// The texts of an event.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<String>,
+}
 
-impl Visit for Text {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0 += &format!(" {field}={value:?}");
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            name => self.others.push(format!("{name}={value:?}")),
+        }
     }
 }

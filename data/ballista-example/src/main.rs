@@ -80,7 +80,7 @@ async fn compare() -> Result<(), Error> {
     cluster.wait().await?;
     let found = pretty_format_batches(&remote.sql(QUERY).await?.collect().await?)?.to_string();
     println!("two executors:\n{found}");
-    cluster.stop();
+    drop(cluster);
 
     if found == expected { Ok(()) } else { Err("the results differ".into()) }
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field, Schema};
 use azure_table_arrow::{Mixed, TableSchema};
-use azure_table_client::filter::Filter;
-use datafusion_common::{DataFusionError, Result, exec_err, plan_datafusion_err};
+use datafusion_common::{DataFusionError, Result, plan_datafusion_err};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +52,6 @@ pub(super) struct ScanMessage {
     pub(super) schema: SchemaMessage,
     pub(super) projection: Vec<usize>,
     pub(super) filter: Option<String>,
-    pub(super) ranges: Vec<Option<String>>,
     pub(super) limit: Option<usize>,
 }
 
@@ -121,13 +119,5 @@ impl SchemaMessage {
         fields.push(Field::new(NO_COLUMN, DataType::Utf8, true).with_metadata(metadata));
         let schema = TableSchema::from_arrow(&Schema::new(fields)).map_err(external)?;
         schema.project(&columns).map_err(external)
-    }
-}
-
-/// Reads the text of a filter.
-pub(super) fn filter(text: Option<&str>) -> Result<Option<Filter>> {
-    match text.map(Filter::parse).transpose() {
-        Ok(filter) => Ok(filter),
-        Err(error) => exec_err!("damaged plan of a table: invalid filter: {error}"),
     }
 }

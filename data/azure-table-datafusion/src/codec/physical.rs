@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use azure_table_client::filter::Filter;
-use datafusion_common::Result;
+use datafusion_common::{Result, exec_datafusion_err, exec_err};
 use datafusion_execution::TaskContext;
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, WindowUDF};
 use datafusion_physical_expr::PhysicalExpr;
@@ -13,7 +13,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 
 use super::AzureTableCodec;
-use super::message::{ScanMessage, SchemaMessage, SourceMessage, decode, encode, filter, is_own};
+use super::message::{ScanMessage, SchemaMessage, SourceMessage, decode, encode, is_own};
 use crate::AzureTableScan;
 
 impl PhysicalExtensionCodec for AzureTableCodec {
@@ -28,16 +28,20 @@ impl PhysicalExtensionCodec for AzureTableCodec {
             return self.physical.try_decode(bytes, inputs, context, converter);
         }
         let message: ScanMessage = decode(bytes)?;
+        let [input] = inputs else {
+            return exec_err!("damaged plan of a table: {} inputs instead of 1", inputs.len());
+        };
         let source = message.source.into_source(&*self.connections)?;
-        let ranges =
-            message.ranges.iter().map(|text| filter(text.as_deref())).collect::<Result<_>>()?;
+        let filter = message.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
+            exec_datafusion_err!("damaged plan of a table: invalid filter: {error}")
+        })?;
         let scan = AzureTableScan::new(
             source,
             &message.schema.into_schema()?,
             message.projection,
-            filter(message.filter.as_deref())?,
-            ranges,
+            filter,
             message.limit,
+            Arc::clone(input),
         )?;
         Ok(Arc::new(scan))
     }
@@ -51,13 +55,11 @@ impl PhysicalExtensionCodec for AzureTableCodec {
         let Some(scan) = node.downcast_ref::<AzureTableScan>() else {
             return self.physical.try_encode(node, bytes, converter);
         };
-        let text = |filter: &Option<Filter>| filter.as_ref().map(Filter::to_string);
         let message = ScanMessage {
             source: SourceMessage::new(&scan.source)?,
             schema: SchemaMessage::new(&scan.schema),
             projection: scan.projection.clone(),
-            filter: text(&scan.filter),
-            ranges: scan.ranges.iter().map(text).collect(),
+            filter: scan.filter.as_ref().map(Filter::to_string),
             limit: scan.limit,
         };
         encode(&message, bytes)
