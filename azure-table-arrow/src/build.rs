@@ -13,7 +13,7 @@ use crate::schema::is_reserved;
 use crate::{ColumnKind, ColumnType, Error, Mixed, TableSchema, rest};
 use column::{Cell, ColumnBuilder};
 
-/// The size of a batch that is full, whatever its number of rows.
+/// The size of values at which a batch is full, even with few rows.
 const FULL_BYTES: usize = 32 << 20;
 
 /// Collects rows into a record batch.
@@ -98,9 +98,9 @@ impl BatchBuilder {
     /// Adds a row. A row that causes an error is not added, and the builder remains usable.
     ///
     /// # Errors
-    /// [`Error::Row`]: a property has no column or another type, and the schema does not allow it; a date-time is
-    /// outside the range of its column; the row has no Timestamp although there is a column; the batch would have more
-    /// than 2 GiB in a column.
+    /// [`Error::TimeOutOfRange`]: a date-time is outside the range of its column. [`Error::Row`]: a property has no column
+    /// or another type, and the schema does not allow it; the row has no Timestamp although there is a column; the batch
+    /// would have more than 2 GiB in a column.
     pub fn append(&mut self, row: &DynamicEntity) -> Result<(), Error> {
         let (mut values, rest) = self.values(row)?;
         let rest = if rest.is_empty() {
@@ -126,7 +126,7 @@ impl BatchBuilder {
         }
         for ((builder, cell), column) in self.columns.iter().zip(&values).zip(self.schema.columns())
         {
-            builder.check(*cell).map_err(|reason| Error::row(key, column.name(), reason))?;
+            builder.check(*cell).map_err(|unfit| unfit.of(key, column.name()))?;
         }
         for (builder, cell) in self.columns.iter_mut().zip(values) {
             self.bytes += cell.size();

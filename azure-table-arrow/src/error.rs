@@ -4,7 +4,7 @@ use std::fmt;
 
 use arrow_schema::ArrowError;
 use azure_table_client::EntityKey;
-use azure_table_client::edm::EdmType;
+use azure_table_client::edm::{EdmDateTime, EdmType};
 
 /// The reason why a conversion failed.
 #[derive(Debug)]
@@ -29,6 +29,15 @@ pub enum Error {
         column: String,
         /// The contradiction.
         reason: String,
+    },
+    /// A date-time is outside the years of [`Timestamps::Nanos`](crate::Timestamps::Nanos). The row was not added to the batch.
+    TimeOutOfRange {
+        /// The key of the row.
+        key: EntityKey,
+        /// The property or the column.
+        column: String,
+        /// The value.
+        time: EdmDateTime,
     },
     /// A record batch has no rows of a table: a value, a column or its type is wrong.
     Batch {
@@ -85,6 +94,11 @@ impl fmt::Display for Error {
             Self::Row { key, column, reason } => {
                 write!(f, "row {key} does not fit the schema: {column:?} {reason}")
             }
+            Self::TimeOutOfRange { key, column, time } => write!(
+                f,
+                "row {key} does not fit the schema: {column:?} is outside the range of nanoseconds, 1677-09-21 to \
+                 2262-04-11 ({time}); choose microseconds or ticks"
+            ),
             Self::Batch { column, row: Some(row), reason } => {
                 write!(f, "invalid batch: column {column:?}, row {row}: {reason}")
             }
@@ -107,9 +121,11 @@ impl std::error::Error for Error {
             Self::Arrow(error) => Some(error),
             #[cfg(feature = "parquet")]
             Self::Parquet(error) => Some(error),
-            Self::Schema(_) | Self::MixedTypes { .. } | Self::Row { .. } | Self::Batch { .. } => {
-                None
-            }
+            Self::Schema(_)
+            | Self::MixedTypes { .. }
+            | Self::Row { .. }
+            | Self::TimeOutOfRange { .. }
+            | Self::Batch { .. } => None,
         }
     }
 }

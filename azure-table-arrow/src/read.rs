@@ -15,8 +15,8 @@ use column::Values;
 /// Reads the rows of a record batch: its own, or one of another program with the same columns (see
 /// [`TableSchema::from_arrow`]).
 ///
-/// Null is a missing property. The properties have the order of the columns; those of the rest column follow, sorted by
-/// name. Digits of a time below 100 ns are dropped, because the service does not store them. A row that cannot be read is an
+/// Null is a missing property. The properties have the order of the columns; the properties of the rest column
+/// follow, sorted by name. Digits of a time below 100 ns are dropped, because the service does not store them. A row that cannot be read is an
 /// error, and the rows after it can be read.
 ///
 /// ```

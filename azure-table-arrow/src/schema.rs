@@ -46,7 +46,7 @@ pub struct TableSchema {
 
 impl TableSchema {
     /// Returns a schema with these properties, in this order. An [`EdmType`](azure_table_client::edm::EdmType) is also a
-    /// type of columns; `Edm.DateTime` is then in nanoseconds, whatever the options state.
+    /// type of columns; `Edm.DateTime` is then in nanoseconds: [`ColumnType::new`] chooses another form.
     ///
     /// # Errors
     /// A name is empty, appears twice, or is that of another column.

@@ -1,100 +1,13 @@
-//! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
-//! the service of `azure_table_client::mock` and a page that shows the stored tables.
-//!
-//! Each module uses only modules to its left: `(folder, limits, options) <- (log, oauth, stream, tls) <- (accounts, health, start)
-//! <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
+//! The program `azure-table-mock`: the emulator.
 
-mod accounts;
-mod connections;
-mod control;
-mod exchange;
-mod folder;
-mod gate;
-mod health;
-mod host;
-mod limits;
-mod log;
-mod oauth;
-mod options;
-mod page;
-mod page_state;
-mod shared;
-mod start;
-mod stream;
-mod tls;
-
-use std::fmt::Display;
-use std::io::Write as _;
+use std::env;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
-use std::{env, io};
-
-use accounts::Accounts;
-use options::{Command, HELP, Options};
-use tls::Https;
 
 /// The allocator of glibc returns the memory of a large response to the kernel and requests it again for the next one,
 /// and that of musl is slower still.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The number of steps of tasks between two looks at the sockets.
-const STEPS_PER_POLL: u32 = 8;
-/// The time that tasks have to end after the last request.
-const SHUTDOWN: Duration = Duration::from_secs(1);
-/// The exit code for invalid options.
-const BAD_OPTIONS: u8 = 2;
-
 fn main() -> ExitCode {
-    match Command::parse(env::args_os().skip(1), |name| env::var_os(name)) {
-        Ok(Command::Help) => print_line(HELP.trim_end()),
-        Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Run(options)) => return exit_code(run(&Arc::from(options))),
-        Ok(Command::Health(options)) => return exit_code(health::check(&options).map(print_line)),
-        Err(error) => {
-            print_error(&error);
-            return ExitCode::from(BAD_OPTIONS);
-        }
-    }
-    ExitCode::SUCCESS
-}
-
-fn exit_code(result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            print_error(error);
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(options: &Arc<Options>) -> Result<(), String> {
-    let https = Https::load(options)?;
-    let accounts = Arc::new(Accounts::open(options)?);
-    control::load(options, &accounts)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        // Look for new requests after a few steps of long ones.
-        .event_interval(STEPS_PER_POLL)
-        .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    let result = runtime.block_on(host::serve(options, Arc::clone(&accounts), https));
-    // A read of the accounts' file may never end.
-    runtime.shutdown_timeout(SHUTDOWN);
-    // The last reference, which waits until the data files are written.
-    drop(accounts);
-    result
-}
-
-/// Prints a line to standard output. A closed output is ignored.
-fn print_line(line: impl Display) {
-    let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-}
-
-/// Prints a line to standard error.
-fn print_error(line: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "azure-table-mock: {line}");
+    azure_table_mock::run(env::args_os().skip(1), |name| env::var_os(name))
 }

@@ -50,9 +50,10 @@ pub enum Error {
         /// The entity that has the value, if it is known.
         owner: Option<EntityKey>,
     },
-    /// The lease is no longer held, or a row has seen a newer token. Stop the work, and acquire the lease again.
+    /// The lease is lost: another program may hold it, its row is gone, or a row has seen a newer token. Stop the work, and
+    /// acquire the lease again.
     Lost {
-        /// The token that is no longer valid.
+        /// The token of the lost lease.
         token: i64,
         /// Whether the call was applied before. The outcome of a call that was sent in time is often unknown.
         outcome: Outcome,
@@ -138,7 +139,7 @@ impl fmt::Display for Error {
             }
             Self::Lost { token, .. } => write!(
                 f,
-                "lease lost: its token is no longer valid ({token}); stop the work and acquire the lease again"
+                "lease lost: another program may hold it (token {token}); stop the work and acquire the lease again"
             ),
             Self::Contended { what, rounds } => {
                 write!(f, "{what}: other programs wrote first, try again ({rounds} rounds)")

@@ -9,19 +9,16 @@ mod snapshot;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-use std::time::Duration;
 
-use azure_table_client::clock::Clock;
 use azure_table_client::entity::codec::as_json;
-use azure_table_client::{Confirmation, ETag, Outcome, TableClient, TableEntity};
+use azure_table_client::{Confirmation, ETag, ErrorKind, Outcome, TableClient, TableEntity};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::Error;
-use rows::{EventRow, HeadRow, Sequence};
+use crate::{Error, backoff};
+use rows::{EventRow, GapCheck, HeadRow};
 use search::Search;
 pub use snapshot::Loaded;
 
@@ -133,9 +130,9 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
     /// - [`Error::WrongVersion`]: the stream has another version than `expected`, and no events of this append.
     /// - [`Error::InvalidInput`], before anything is sent: no events, too many, or one without JSON.
     /// - [`Error::Contended`]: other appends were faster, many times in a row.
+    /// - [`Error::InvalidRow`]: an event is missing.
     /// - [`Error::Client`] and [`Error::Failed`]: a request failed. If the [outcome](Error::outcome) is unknown, call
-    ///   again with the same arguments, until the result is `Ok`, a conflict or contended. The outcome of a repetition is
-    ///   its own: one whose first read fails is not applied, although the first call may have been.
+    ///   again with the same arguments, until the result is `Ok`, a conflict or contended.
     pub async fn append(
         &mut self,
         expected: Expected,
@@ -148,7 +145,8 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
         let mut attempt: Option<(Option<ETag>, azure_table_client::Error)> = None;
         for round in 0.. {
             let found = match self.search(&mut search).await {
-                Err(Error::Client(error)) if attempt.is_some() => {
+                // An attempt of this call, or of an earlier one with this id, may have been applied.
+                Err(Error::Client(error)) if error.kind() != ErrorKind::InvalidInput => {
                     return Err(Error::unknown(error));
                 }
                 found => found?,
@@ -165,7 +163,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             if round == ROUNDS {
                 break;
             }
-            pause(self.heads.clock(), round).await;
+            backoff::pause(self.heads.clock(), round).await;
             match self.commit(&head, id, &texts).await {
                 Ok(versions) => return Ok(versions),
                 Err(Error::Client(error)) if may_be_applied(&error) => {
@@ -189,11 +187,11 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
     /// # Errors
     /// [`Error::InvalidRow`]: an event is missing, or is not the JSON of an `E`.
     pub fn read(&self, after: u64) -> impl Stream<Item = Result<Event<E>, Error>> + Send + use<E> {
-        let mut sequence = Sequence::after(&self.stream, after);
+        let mut gaps = GapCheck::after(&self.stream, after);
         let first = rows::key(after.saturating_add(1));
         let query = self.events.query().partition(self.stream.clone());
         let query = query.filter(|e| e.row.ge(&first) & e.row.le(rows::LAST_KEY));
-        query.primary_only().stream().map(move |row| sequence.next(row?)?.into_event())
+        query.primary_only().stream().map(move |row| gaps.next(row?)?.into_event())
     }
 
     async fn head(&self) -> Result<Head, Error> {
@@ -250,12 +248,4 @@ fn texts<E: Serialize + DeserializeOwned>(events: &[E]) -> Result<Vec<String>, E
 /// delivery of a transaction whose first delivery was applied.
 fn may_be_applied(error: &azure_table_client::Error) -> bool {
     error.outcome() != Outcome::NotApplied || error.is_conflict() || error.is_precondition_failed()
-}
-
-/// Waits before another attempt: up to 10 ms, doubled each round up to 640 ms.
-async fn pause(clock: &Arc<dyn Clock>, round: u32) {
-    if let Some(doublings) = round.checked_sub(1) {
-        let limit = 10 << doublings.min(6);
-        clock.sleep(Duration::from_millis(fastrand::u64(..=limit))).await;
-    }
 }

@@ -1,4 +1,5 @@
-//! What programs build on Azure Table Storage and Azure Cosmos DB for Table because tables lack it.
+//! Leases, sequences, secondary indexes, outboxes, event streams and other patterns on Azure Table Storage and Azure Cosmos
+//! DB for Table, which lack them.
 //!
 //! Each module is a pattern. Its page states when to use it, what it guarantees under which faults, how its rows look, and
 //! the number of requests of each call. All of them use the public interface of `azure_table_client` only.
@@ -16,6 +17,7 @@
 
 #![allow(clippy::doc_markdown, reason = "Clippy reads the link targets of the pages as text")]
 
+mod backoff;
 mod error;
 pub mod event_stream;
 mod ids;

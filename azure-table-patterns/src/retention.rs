@@ -6,13 +6,11 @@ mod expiring;
 mod period;
 mod tables;
 
-use azure_table_client::clock::Clock;
-use chrono::{DateTime, Utc};
+use std::time::Duration;
 
 pub use expiring::Expiring;
 pub use period::Period;
 pub use tables::{Maintained, PeriodTables};
 
-fn now(clock: &dyn Clock) -> DateTime<Utc> {
-    clock.now().into()
-}
+/// The default time by which the clocks of any two programs may differ.
+const MARGIN: Duration = Duration::from_secs(24 * 3600);

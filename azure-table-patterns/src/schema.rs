@@ -31,7 +31,7 @@ pub fn check<E: TableEntity>(path: impl Into<PathBuf>) -> Result<(), SchemaError
     SchemaGuard::new(path).check::<E>()
 }
 
-/// A reason why rows would be read with other values, or not at all.
+/// A reason why rows would be read with other values, or would be unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -72,7 +72,7 @@ pub enum SchemaError {
         /// The differences that a program of the last version has with rows of this one.
         rolling: Vec<Problem>,
     },
-    /// There is no snapshot, and CI must not write the first one.
+    /// The file does not exist. CI does not write it, because the file must be committed.
     Missing {
         /// The snapshot.
         path: PathBuf,

@@ -4,20 +4,15 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
 
 use azure_table_client::{
     DynamicEntity, EntityKey, Error as ClientError, Stored, TableClient, TableEntity,
 };
 
-use crate::Error;
+use crate::{Error, backoff};
 
 /// The number of rounds in which other programs may write the row first.
 const ROUNDS: u32 = 20;
-/// The first wait between two rounds, which doubles, and the longest one.
-const WAIT: Duration = Duration::from_millis(20);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
 const NEXT: &str = "Next";
 
 /// Numbers that are unique among all programs that use one row.
@@ -77,8 +72,6 @@ impl Sequence {
             return Err(Error::InvalidInput("a block has at least one number (0)".to_owned()));
         }
         let rows = self.table.with_entity::<Counter>();
-        let clock = Arc::clone(self.table.clock());
-        let mut wait = WAIT;
         let mut round = 1;
         loop {
             let row = rows.get_if_exists(&self.key).primary_only().await?;
@@ -90,8 +83,7 @@ impl Sequence {
                 Err(error) if !is_lost_race(&error) || round == ROUNDS => return Err(error.into()),
                 Err(_) => {}
             }
-            clock.sleep(wait.mul_f64(fastrand::f64())).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
+            backoff::pause(self.table.clock(), round).await;
             round += 1;
         }
     }

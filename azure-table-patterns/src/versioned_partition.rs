@@ -63,7 +63,7 @@ where
     ///
     /// # Errors
     /// - [`Error::Contended`]: a write intervened in each of 8 reads.
-    /// - [`Error::Client`]: a request failed. [404](azure_table_client::Error::is_not_found) if there is no header row.
+    /// - [`Error::Client`]: a request failed. [404](azure_table_client::Error::is_not_found) if the header row is missing.
     pub async fn read(&self) -> Result<View<H, T>, Error> {
         self.read_with(|query| query).await
     }
@@ -97,7 +97,7 @@ where
     /// Reads the header row. One request. The rows have not changed since a [`View`] whose header has the same ETag.
     ///
     /// # Errors
-    /// The request failed; [404](azure_table_client::Error::is_not_found) if there is no header row.
+    /// The request failed; [404](azure_table_client::Error::is_not_found) if the header row is missing.
     pub async fn header(&self) -> Result<Stored<H>, Error> {
         Ok(self.headers.get(self.header.clone()).primary_only().await?)
     }

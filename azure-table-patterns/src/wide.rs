@@ -7,7 +7,8 @@ mod sweep;
 mod write;
 
 use azure_table_client::client::Query;
-use azure_table_client::entity::IntoKey;
+use azure_table_client::entity::{IntoKey, KeyRange};
+use azure_table_client::filter::Filter;
 use azure_table_client::{DynamicEntity, ETag, EntityKey, TableClient, TableEntity};
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ pub struct WideTable {
 }
 
 /// A version of an entity, as its header row states it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 struct Version {
     etag: ETag,
     generation: Uuid,
@@ -54,9 +55,13 @@ struct Header {
 }
 
 impl Header {
+    /// The number of part rows; 0 if the entity is deleted.
+    fn part_count(&self) -> usize {
+        usize::try_from(self.parts).unwrap_or_default()
+    }
+
     fn version(&self, etag: ETag) -> Version {
-        let parts = usize::try_from(self.parts).unwrap_or_default();
-        Version { etag, generation: self.generation, parts }
+        Version { etag, generation: self.generation, parts: self.part_count() }
     }
 }
 
@@ -91,33 +96,34 @@ impl WideTable {
         keys.check(&key.partition_key)?;
         let mut last = None;
         for _ in 0..ROUNDS {
-            let page = self.range(&key, keys.range()).page().await?;
+            let page = self.range(&key, &keys.range()).page().await?;
             let in_page = page.entities.iter().find(|row| row.key().row_key == keys.header());
-            let version = match in_page {
-                Some(row) => version_in(row)?,
+            let header: Header = match in_page {
+                Some(row) => row.to_entity().map_err(azure_table_client::Error::from)?,
                 None if page.continuation.is_none() => return Ok(None),
-                None => match self.version(&key, &keys).await? {
-                    Some(version) => version,
+                None => match self.header(&key, &keys).await? {
+                    Some((header, _)) => header,
                     None => return Ok(None),
                 },
             };
-            if version.parts == 0 {
+            let (generation, count) = (header.generation, header.part_count());
+            if count == 0 {
                 return Ok(None);
             }
-            if last.as_ref() == Some(&version) {
+            if last == Some(generation) {
                 return Err(Error::InvalidRow { key, reason: "part rows are missing".to_owned() });
             }
-            let [from, to] = keys.range_of_parts(version.generation);
-            let is_part = |row: &DynamicEntity| (&from..&to).contains(&&row.key().row_key);
+            let range = keys.range_of_parts(generation);
+            let is_part = |row: &DynamicEntity| range.contains(&row.key().row_key);
             let mut parts: Vec<_> = page.entities.into_iter().filter(is_part).collect();
-            if parts.len() < version.parts {
-                parts = self.range(&key, [from, to]).await?.into_vec();
+            if parts.len() < count {
+                parts = self.range(&key, &range).await?.into_vec();
             }
-            if parts.len() == version.parts {
-                return Ok(Some((rows::join(key, parts), version.generation)));
+            if parts.len() == count {
+                return Ok(Some((rows::join(key, parts), generation)));
             }
             // A version whose parts are missing was replaced meanwhile, unless the next round finds it again.
-            last = Some(version);
+            last = Some(generation);
         }
         Err(Error::Contended { what: format!("read {key}"), rounds: ROUNDS })
     }
@@ -169,16 +175,8 @@ impl WideTable {
         Ok(header.map(|header| (header.entity, header.etag)))
     }
 
-    fn range(&self, key: &EntityKey, range: [String; 2]) -> Query<DynamicEntity> {
-        let [from, to] = range.map(|row_key| row_key.replace('\'', "''"));
-        let filter = format!("RowKey ge '{from}' and RowKey lt '{to}'");
+    fn range(&self, key: &EntityKey, range: &KeyRange) -> Query<DynamicEntity> {
         let rows = self.table.query().partition(key.partition_key.as_str());
-        rows.filter_text(&filter).primary_only()
+        rows.matching(&Filter::rows_in(range)).primary_only()
     }
-}
-
-fn version_in(row: &DynamicEntity) -> Result<Version, azure_table_client::Error> {
-    let header: Header = row.to_entity()?;
-    let etag = row.etag().cloned().unwrap_or_else(|| ETag::from(""));
-    Ok(header.version(etag))
 }

@@ -1,13 +1,7 @@
 //! Many tasks, shared rows and a fault in about a third of the requests: afterwards the store must
 //! agree with every outcome that the client reported.
 //!
-//! | variable | meaning |
-//! |---|---|
-//! | `AZURE_TABLE_CHAOS_SEED` | the first seed; a run with the same seed repeats itself |
-//! | `AZURE_TABLE_CHAOS_SEEDS` | the number of seeds |
-//! | `AZURE_TABLE_CHAOS_OPERATIONS` | the minimum number of operations, over all seeds |
-//!
-//! `.ci/run` runs 200,000 operations, `.ci/long` 1,000,000. A violation names the seed of its round: that
+//! The environment variables of `azure_table_tests::chaos` set the size of a run. `.ci/run` runs 200,000 operations, `.ci/long` 1,000,000. A violation names the seed of its round: that
 //! seed with one seed and one operation repeats the round alone.
 
 mod bulk_runs;
@@ -24,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
-use azure_table_tests::chaos::faults;
+use azure_table_tests::chaos::{faults, first_seed, seeds, setting};
 use azure_table_tests::sized;
 use fastrand::Rng;
 
@@ -38,8 +32,6 @@ const SEEDS: usize = 2;
 const MANY_OPERATIONS: usize = 20_000;
 const TASKS: u8 = 16;
 const STEPS: usize = 25;
-/// The seeds reserved for the rounds of one run.
-const SEEDS_OF_A_RUN: u64 = 1 << 24;
 
 /// The results of the rounds of a seed.
 #[derive(Default, Clone)]
@@ -197,27 +189,14 @@ async fn round(seed: u64, setup: Setup) -> Run {
     run
 }
 
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
-
-fn seed() -> u64 {
-    let seed = setting("AZURE_TABLE_CHAOS_SEED").unwrap_or_else(|| u64::from(fastrand::u32(..)));
-    println!("AZURE_TABLE_CHAOS_SEED={seed}");
-    seed
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_store_agrees_with_the_reported_outcomes() {
-    let number = |name, default| {
-        setting(name).map_or(default, |number| usize::try_from(number).expect("a usize"))
-    };
-    let operations = number("AZURE_TABLE_CHAOS_OPERATIONS", OPERATIONS);
-    let seeds = number("AZURE_TABLE_CHAOS_SEEDS", SEEDS);
+    let operations = setting("OPERATIONS").unwrap_or(OPERATIONS);
+    let count = setting("SEEDS").unwrap_or(SEEDS);
     let (start, virtual_start) = (Instant::now(), tokio::time::Instant::now());
     let (mut runs, mut all) = (Vec::new(), Run::default());
-    for seed in (seed()..).step_by(usize::try_from(SEEDS_OF_A_RUN).unwrap()).take(seeds) {
-        let run = run(seed, operations.div_ceil(seeds), setup).await;
+    for seed in seeds(first_seed(), count) {
+        let run = run(seed, operations.div_ceil(count), setup).await;
         run.print(seed);
         if run.operations >= OPERATIONS / SEEDS {
             assert!((20.0..50.0).contains(&run.share()), "{:.1} % with a fault", run.share());
@@ -246,7 +225,7 @@ async fn the_store_agrees_with_the_reported_outcomes() {
 async fn callers_who_believe_every_conflict_are_caught() {
     let expected = [Kind::FalselyNotApplied, Kind::Miscounted];
     let mut run = Run::default();
-    for seed in (seed()..).step_by(usize::from(TASKS)).take(10) {
+    for seed in (first_seed()..).step_by(usize::from(TASKS)).take(10) {
         run.add(round(seed, credulous(seed)).await);
         let found = |kind| run.violations.iter().any(|(_, violation)| violation.kind == kind);
         if expected.into_iter().all(found) {

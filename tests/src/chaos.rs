@@ -11,6 +11,8 @@ mod clock;
 pub mod faults;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -25,8 +27,8 @@ use tokio::task::yield_now;
 pub use clock::MachineClock;
 use faults::ActiveFault;
 
-/// The seeds that the rounds of one run can have.
-const SEEDS_OF_A_RUN: u64 = 1 << 24;
+/// The seeds reserved for the rounds of one seed of a run.
+const SEEDS_OF_A_RUN: usize = 1 << 24;
 /// The longest delay of a request by a fault, and some more.
 const SETTLING: Duration = Duration::from_secs(2 * 60);
 
@@ -139,8 +141,22 @@ impl Round {
         self.faults = faults::add(&self.mock);
     }
 
+    /// Runs programs at the same time, then ends the faults. Returns the results of the programs in their order.
+    pub async fn run_programs<P>(&self, programs: impl IntoIterator<Item = P>) -> Vec<P::Output>
+    where
+        P: Future<Output: Send> + Send + 'static,
+    {
+        let tasks: Vec<_> = programs.into_iter().map(tokio::spawn).collect();
+        let mut results = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            results.push(task.await.unwrap());
+        }
+        self.end_faults().await;
+        results
+    }
+
     /// From here on, no request meets a fault; waits until the delayed requests have arrived.
-    pub async fn end_faults(&self) {
+    async fn end_faults(&self) {
         self.mock.faults().clear();
         tokio::time::sleep(SETTLING).await;
     }
@@ -158,17 +174,11 @@ impl Round {
 ///
 /// Needs paused time: `#[tokio::test(start_paused = true)]`.
 pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) -> Report) {
-    let seed = setting("SEED").unwrap_or_else(|| u64::from(fastrand::u32(..)));
-    let seeds = setting("SEEDS").unwrap_or(1);
-    let operations = setting("OPERATIONS").map_or(operations, |it| usize::try_from(it).unwrap());
-    let share = operations.div_ceil(usize::try_from(seeds).unwrap());
-    println!("AZURE_TABLE_CHAOS_SEED={seed}");
+    let count = setting("SEEDS").unwrap_or(1);
+    let share = setting("OPERATIONS").unwrap_or(operations).div_ceil(count);
     let start = Instant::now();
     let (mut all, mut requests, mut faults) = (Report::default(), 0, 0);
-    for first in (seed..).step_by(usize::try_from(SEEDS_OF_A_RUN).unwrap()) {
-        if first >= seed.saturating_add(seeds * SEEDS_OF_A_RUN) {
-            break;
-        }
+    for first in seeds(first_seed(), count) {
         let mut of_seed = 0;
         for seed in first.. {
             if of_seed >= share {
@@ -185,7 +195,7 @@ pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) 
         }
     }
     println!(
-        "chaos: {name}: {} operations, {seeds} seeds, {requests} requests, {faults} faults, {} violations, {:.1} s, {:?}",
+        "chaos: {name}: {} operations, {count} seeds, {requests} requests, {faults} faults, {} violations, {:.1} s, {:?}",
         all.operations,
         all.violations.len(),
         start.elapsed().as_secs_f64(),
@@ -195,9 +205,22 @@ pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) 
     assert!(shown.is_empty(), "{} violations: {shown:#?}", all.violations.len());
 }
 
-fn setting(name: &str) -> Option<u64> {
+/// Returns the value of the environment variable `AZURE_TABLE_CHAOS_name`, which is a number.
+pub fn setting<N: FromStr<Err: Debug>>(name: &str) -> Option<N> {
     let value = std::env::var(format!("AZURE_TABLE_CHAOS_{name}")).ok();
     value.map(|text| text.parse().expect("a number"))
+}
+
+/// Returns the first seed of the run, random unless the environment sets it, and prints it.
+pub fn first_seed() -> u64 {
+    let seed = setting("SEED").unwrap_or_else(|| u64::from(fastrand::u32(..)));
+    println!("AZURE_TABLE_CHAOS_SEED={seed}");
+    seed
+}
+
+/// Returns `count` seeds, each the first of those of its rounds.
+pub fn seeds(first: u64, count: usize) -> impl Iterator<Item = u64> {
+    (first..).step_by(SEEDS_OF_A_RUN).take(count)
 }
 
 /// Counts the requests of all machines, and lets other tasks run before and after each.

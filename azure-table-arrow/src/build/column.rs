@@ -7,11 +7,12 @@ use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder,
     Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampNanosecondBuilder,
 };
+use azure_table_client::EntityKey;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use uuid::Uuid;
 
 use crate::column::UTC;
-use crate::{ColumnType, Timestamps, time};
+use crate::{ColumnType, Error, Timestamps, time};
 
 /// A value of a row for a column.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,40 @@ impl<'r> Cell<'r> {
     }
 }
 
+/// The reason why a column cannot hold a value of its type.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// The time is outside the range of nanoseconds.
+    Time(EdmDateTime),
+    /// The column would have more bytes than its offsets of 32 bits allow.
+    Length { used: usize, added: usize },
+}
+
+impl Unfit {
+    pub(super) fn of(self, key: &EntityKey, column: &str) -> Error {
+        match self {
+            Self::Time(time) => {
+                Error::TimeOutOfRange { key: key.clone(), column: column.to_owned(), time }
+            }
+            Self::Length { used, added } => {
+                let reason = "is too long for the batch, finish it first";
+                Error::row(
+                    key,
+                    column,
+                    format!("{reason} ({used} + {added} bytes, limit {})", i32::MAX),
+                )
+            }
+        }
+    }
+}
+
+fn check_length(used: usize, added: usize) -> Result<(), Unfit> {
+    match used.checked_add(added).map(i32::try_from) {
+        Some(Ok(_)) => Ok(()),
+        _ => Err(Unfit::Length { used, added }),
+    }
+}
+
 /// A column. The types of its values are those of its schema.
 pub(super) enum ColumnBuilder {
     String(StringBuilder),
@@ -90,26 +125,19 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the reason why the column cannot hold a value of its type.
-    pub(super) fn check(&self, cell: Cell<'_>) -> Result<(), String> {
-        let (used, added) = match (self, cell) {
+    /// Checks that the column can hold a value of its type.
+    pub(super) fn check(&self, cell: Cell<'_>) -> Result<(), Unfit> {
+        match (self, cell) {
             (Self::Nanos(_), Cell::Time(time)) if time::to_nanos(time).is_none() => {
-                return Err(format!(
-                    "is outside the range of nanoseconds, 1677-09-21 to 2262-04-11 ({time}); choose microseconds or ticks"
-                ));
+                Err(Unfit::Time(time))
             }
-            (Self::String(builder), Cell::Text(text)) => (builder.values_slice().len(), text.len()),
+            (Self::String(builder), Cell::Text(text)) => {
+                check_length(builder.values_slice().len(), text.len())
+            }
             (Self::Binary(builder), Cell::Binary(bytes)) => {
-                (builder.values_slice().len(), bytes.len())
+                check_length(builder.values_slice().len(), bytes.len())
             }
-            _ => return Ok(()),
-        };
-        // The offsets of Arrow have 32 bits.
-        match used.checked_add(added).filter(|total| i32::try_from(*total).is_ok()) {
-            Some(_) => Ok(()),
-            None => {
-                Err(format!("is too long for the batch, finish it first ({used} + {added} bytes)"))
-            }
+            _ => Ok(()),
         }
     }
 
@@ -152,5 +180,20 @@ impl ColumnBuilder {
             Self::Guid(builder) => Arc::new(builder.finish()),
             Self::Binary(builder) => Arc::new(builder.finish()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_at_most_two_gib() {
+        let limit = usize::try_from(i32::MAX).unwrap();
+        assert_eq!(check_length(limit - 1, 1), Ok(()));
+        assert_eq!(check_length(limit, 1), Err(Unfit::Length { used: limit, added: 1 }));
+        assert!(check_length(1, usize::MAX).is_err());
+        let error = Unfit::Length { used: limit, added: 1 }.of(&EntityKey::new("p", "1"), "Data");
+        assert!(error.to_string().contains("(2147483647 + 1 bytes, limit 2147483647)"), "{error}");
     }
 }

@@ -9,9 +9,10 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 
+use super::damage::{self, guarded};
 use crate::{Error, RowReader, TableSchema};
 
-/// The size of the values that are read at a time, as far as the sizes of rows are alike.
+/// The size of the values that are read at a time, if the rows have about the same size.
 const BATCH_BYTES: u64 = 8 << 20;
 
 /// Reads the rows of a Parquet file; see [`parquet_rows`].
@@ -26,7 +27,10 @@ pub struct ParquetRows {
 /// same columns (see [`TableSchema::from_arrow`]), with the compression Snappy or none. A few MiB of rows are in memory,
 /// besides a page of each column.
 ///
-/// The iterator ends after an error of the file. After a row with an invalid value it goes on.
+/// The iterator ends after an error of the file. After a row with an invalid value it continues.
+///
+/// The `parquet` crate panics on some damaged files. Unless the program aborts on panics, that is an error here; the panic
+/// hook still prints its message.
 ///
 /// # Errors
 /// The file is not a Parquet file, does not have the keys, or has a column of a type that no property has.
@@ -34,13 +38,15 @@ pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
     rows(file)
 }
 
-pub(super) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(input)?;
+pub(crate) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
+    let length = input.len();
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(input))??;
+    damage::check(builder.metadata(), length)?;
     let schema = TableSchema::from_arrow(builder.schema())?;
     let total_rows = builder.metadata().file_metadata().num_rows();
     let batch_rows = batch_rows(builder.metadata());
     Ok(ParquetRows {
-        batches: Some(builder.with_batch_size(batch_rows).build()?),
+        batches: Some(guarded(|| builder.with_batch_size(batch_rows).build())??),
         rows: None,
         schema,
         total_rows: u64::try_from(total_rows).unwrap_or_default(),
@@ -69,12 +75,17 @@ impl ParquetRows {
     }
 
     fn next_batch(&mut self) -> Option<Result<RowReader, Error>> {
-        let batch = self.batches.as_mut()?.next();
-        let rows = batch.map(|batch| RowReader::new(&batch?));
-        if !matches!(rows, Some(Ok(_))) {
-            self.batches = None;
+        // After an error it is not used again.
+        let mut batches = self.batches.take()?;
+        match guarded(|| batches.next()) {
+            Ok(None) => None,
+            Ok(Some(Ok(batch))) => {
+                self.batches = Some(batches);
+                Some(RowReader::new(&batch))
+            }
+            Ok(Some(Err(error))) => Some(Err(error.into())),
+            Err(error) => Some(Err(error.into())),
         }
-        rows
     }
 }
 

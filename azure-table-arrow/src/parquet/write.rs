@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use azure_table_client::DynamicEntity;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -35,6 +37,7 @@ const ROW_GROUP_ROWS: usize = 1 << 20;
 pub struct ParquetWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     builder: BatchBuilder,
+    schema: SchemaRef,
     rows: u64,
 }
 
@@ -50,7 +53,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .build();
         let writer = ArrowWriter::try_new(output, schema.arrow(), Some(properties))?;
-        Ok(Self { writer, builder: BatchBuilder::new(schema).max_rows(1024), rows: 0 })
+        let builder = BatchBuilder::new(schema).max_rows(1024);
+        Ok(Self { writer, builder, schema: schema.arrow(), rows: 0 })
     }
 
     /// Writes a row. A row that does not fit the schema is not written, and the writer remains usable.
@@ -63,13 +67,21 @@ impl<W: Write + Send> ParquetWriter<W> {
         if self.builder.is_full() { self.write_rows() } else { Ok(()) }
     }
 
-    /// Writes the rows of a batch with the schema of the file.
+    /// Writes the rows of a batch that has the columns of the file; their metadata may differ.
     ///
     /// # Errors
     /// The batch has another schema, or the file cannot be written.
     pub fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        let own = self.schema.fields();
+        let names = batch.schema();
+        let names = names.fields().iter().map(|field| field.name());
+        if !names.eq(own.iter().map(|field| field.name())) {
+            return Err(Error::Schema("the batch has other columns than the file".to_owned()));
+        }
+        // It checks the types, and that required columns have no nulls.
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?;
         self.write_rows()?;
-        self.writer.write(batch)?;
+        self.writer.write(&batch)?;
         self.rows += batch.num_rows() as u64;
         Ok(())
     }

@@ -62,7 +62,7 @@ fn column_type(property: &PropertySchema, timestamps: Timestamps) -> Result<Colu
 mod tests {
     use azure_table_client::{DynamicEntity, TableEntity};
 
-    use crate::{ColumnType, SchemaOptions, TableSchema, Timestamps};
+    use crate::{BatchBuilder, ColumnType, SchemaOptions, TableSchema, Timestamps};
 
     #[derive(TableEntity)]
     #[table(rename_all = "PascalCase")]
@@ -101,6 +101,71 @@ mod tests {
                 ("Posted", ColumnType::DateTime(Timestamps::Micros)),
             ]
         );
+    }
+
+    #[derive(TableEntity)]
+    struct Photo {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: u32,
+        width: i64,
+    }
+
+    #[derive(TableEntity)]
+    struct Note {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: u32,
+        width: Option<i64>,
+        text: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(discriminator = "Kind")]
+    enum Item {
+        Photo(Photo),
+        Note(Note),
+    }
+
+    #[test]
+    fn the_rows_of_an_enum_fit_its_columns() {
+        let schema = TableSchema::of::<Item>(&SchemaOptions::new()).unwrap();
+        let names: Vec<_> = schema.columns()[2..].iter().map(crate::Column::name).collect();
+        assert_eq!(names, ["Kind", "width", "text"]);
+        let (channel, text) = (String::from("c"), String::from("x"));
+        let items = [
+            Item::Photo(Photo { channel: channel.clone(), id: 1, width: 640 }),
+            Item::Note(Note { channel, id: 2, width: None, text }),
+        ];
+        let mut builder = BatchBuilder::new(&schema);
+        for item in &items {
+            builder.append(&DynamicEntity::from_entity(item).unwrap()).unwrap();
+        }
+        assert_eq!(builder.finish().unwrap().column(3).null_count(), 1);
+    }
+
+    #[derive(TableEntity)]
+    struct Wrong {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: u32,
+        width: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(discriminator = "Kind")]
+    enum Mixed {
+        Photo(Photo),
+        Wrong(Wrong),
+    }
+
+    #[test]
+    fn a_property_of_two_types_in_an_enum_is_refused() {
+        let error = TableSchema::of::<Mixed>(&SchemaOptions::new()).unwrap_err().to_string();
+        assert!(error.contains("has two types (Edm.Int64, Edm.String)"), "{error}");
     }
 
     #[test]

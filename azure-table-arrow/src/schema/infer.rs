@@ -71,7 +71,7 @@ impl SchemaInference {
         let mut columns = Vec::with_capacity(self.properties.len());
         for Property { name, found } in &self.properties {
             match (&found[..], &options.mixed) {
-                // The rows with such a name are refused: the service has none.
+                // Batches refuse the rows with such a property, which the service cannot store.
                 _ if is_reserved(name) => {}
                 (_, Mixed::Rest(rest)) if rest == name => {}
                 ([(edm_type, _)], _) => {

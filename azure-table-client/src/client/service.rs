@@ -9,6 +9,7 @@ use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSa
 use crate::auth::{UserDelegationKey, UserDelegationKeyRequest};
 use crate::client_core::{ClientCore, Settings};
 use crate::clock::Clock;
+use crate::dialect::Dialect;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
@@ -106,7 +107,23 @@ impl TableServiceClient {
         self.core.endpoint.base()
     }
 
-    /// The client's clock, which is the machine's unless the [builder](TableServiceClientBuilder::clock) sets another.
+    /// The service behind the endpoint: the one that the [builder](TableServiceClientBuilder::dialect) sets, otherwise the
+    /// one that the host names.
+    ///
+    /// ```
+    /// use azure_table_client::{Dialect, TableServiceClient, auth::SharedKey};
+    ///
+    /// let key = SharedKey::development();
+    /// let service = TableServiceClient::builder("https://me.table.cosmos.azure.com", key).build()?;
+    /// assert_eq!(service.dialect(), Dialect::CosmosDb);
+    /// # Ok::<(), azure_table_client::Error>(())
+    /// ```
+    pub fn dialect(&self) -> Dialect {
+        self.core.protocol.dialect()
+    }
+
+    /// The client's clock: the machine's clock, or the one that the [builder](TableServiceClientBuilder::clock) sets. Code
+    /// that is built on the client uses it too, so that a test sets the time of both.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.core.clock
     }

@@ -91,7 +91,7 @@ impl<T: TableEntity> TableClient<T> {
         &self.target.table
     }
 
-    /// The client's clock, whose time code above the client has to use so that it follows a test's clock.
+    /// The client's clock. Code that is built on the client uses it too, so that a test sets the time of both.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.core.clock
     }

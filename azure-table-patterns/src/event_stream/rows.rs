@@ -54,7 +54,7 @@ impl EventRow {
     pub(super) fn into_event<E: Serialize + DeserializeOwned>(self) -> Result<Event<E>, Error> {
         let data = as_json::decode(self.event)
             .map_err(|error| invalid_row(&self.stream, &self.row, error.to_string()))?;
-        // The sequence has compared the key with a version.
+        // The gap check has compared the key with a version.
         let version = self.row.parse().unwrap_or_default();
         Ok(Event { version, append: self.append, data })
     }
@@ -101,12 +101,12 @@ pub(super) fn invalid_row(stream: &str, row: &str, reason: String) -> Error {
 
 /// Checks that each version follows the one before it.
 #[derive(Debug)]
-pub(super) struct Sequence {
+pub(super) struct GapCheck {
     stream: String,
     next: u64,
 }
 
-impl Sequence {
+impl GapCheck {
     pub(super) fn after(stream: &str, version: u64) -> Self {
         Self { stream: stream.to_owned(), next: version.saturating_add(1) }
     }
@@ -156,11 +156,11 @@ mod tests {
 
     #[test]
     fn a_gap_and_a_repetition_are_damage() {
-        let mut sequence = Sequence::after("s", 4);
-        assert_eq!(sequence.check(&key(5)).unwrap(), 5);
+        let mut gaps = GapCheck::after("s", 4);
+        assert_eq!(gaps.check(&key(5)).unwrap(), 5);
         for row in [key(5), key(7), "head".to_owned(), "6".to_owned()] {
-            assert!(matches!(sequence.check(&row), Err(Error::InvalidRow { .. })), "{row}");
+            assert!(matches!(gaps.check(&row), Err(Error::InvalidRow { .. })), "{row}");
         }
-        assert_eq!(sequence.check(&key(6)).unwrap(), 6);
+        assert_eq!(gaps.check(&key(6)).unwrap(), 6);
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::rows::{self, Sequence};
+use super::rows::{self, GapCheck};
 use super::{EventStream, Expected, Head};
 use crate::Error;
 
@@ -70,18 +70,18 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
 
     /// Returns the version of the first event of the append `id` that is after `after` and not after `end`.
     async fn find(&self, id: Uuid, after: u64, end: u64) -> Result<Option<u64>, Error> {
-        let mut sequence = Sequence::after(&self.stream, after);
+        let mut gaps = GapCheck::after(&self.stream, after);
         let (first, last) = (rows::key(after + 1), rows::key(end));
         let query = self.events.query().partition(self.stream.clone());
         let query = query.filter(|e| e.row.ge(&first) & e.row.le(&last));
         let mut rows = pin!(query.select(|e| (e.row, e.append)).primary_only().stream());
         let mut version = after;
         while let Some((row, append)) = rows.try_next().await? {
-            version = sequence.check(&row)?;
+            version = gaps.check(&row)?;
             if append == id {
                 return Ok(Some(version));
             }
         }
-        if version < end { Err(sequence.missing()) } else { Ok(None) }
+        if version < end { Err(gaps.missing()) } else { Ok(None) }
     }
 }

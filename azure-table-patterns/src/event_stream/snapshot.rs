@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::rows::{self, SnapshotRow};
-use super::{Event, EventStream, ROUNDS, pause};
-use crate::Error;
+use super::{Event, EventStream, ROUNDS};
+use crate::{Error, backoff};
 
 /// The state of a program after the events of a stream up to a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
                 Err(error) if error.is_conflict() || error.is_precondition_failed() => {}
                 Err(error) => return Err(error.into()),
             }
-            pause(self.events.clock(), round + 1).await;
+            backoff::pause(self.events.clock(), round + 1).await;
         }
         Err(Error::Contended {
             what: format!("snapshot of stream {:?}", self.stream),

@@ -90,7 +90,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         Ok(())
     }
 
-    /// The index and the text of the value of a row; `None` for a row of an index that is no longer declared.
+    /// Returns the index of a row and the text of its value; `None` if `T` does not declare the index.
     fn index_of(row: &IndexRow) -> Option<(&'static IndexDefinition, &str)> {
         let (property, text) = row.value()?;
         let index =

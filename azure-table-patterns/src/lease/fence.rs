@@ -2,7 +2,7 @@
 
 use azure_table_client::{DynamicEntity, EntityKey, Outcome, TableClient, TableEntity};
 
-use crate::Error;
+use crate::{Error, backoff};
 
 const TOKEN: &str = "LeaseToken";
 /// The number of times that another write may intervene.
@@ -94,6 +94,7 @@ pub async fn merge_fenced<T: TableEntity>(
                 }
             }
         }
+        backoff::pause(table.clock(), round).await;
         round += 1;
     }
 }

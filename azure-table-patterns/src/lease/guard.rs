@@ -101,8 +101,8 @@ impl Guard {
 
     /// Renews the lease: it is then valid for its time to live, counted from this call, minus the margin.
     ///
-    /// A guard that is no longer valid becomes valid again if no other program has acquired the lease since. The call
-    /// ends after a third of the time to live. A failure leaves the validity as it was, and the call can be repeated.
+    /// An invalid guard becomes valid again if no other program has acquired the lease since. The call ends after a third
+    /// of the time to live. A failure leaves the validity as it was, and the call can be repeated.
     ///
     /// # Errors
     /// [`Lost`](Error::Lost) if another program holds the lease, or if the row is gone. A request failed.

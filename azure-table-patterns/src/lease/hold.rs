@@ -9,8 +9,8 @@ use super::Guard;
 use crate::Error;
 
 impl Guard {
-    /// Runs `work` while it renews the lease every third of its time to live, and drops `work` when the guard is no
-    /// longer valid.
+    /// Runs `work` while it renews the lease every third of its time to live, and drops `work` when the guard becomes
+    /// invalid.
     ///
     /// `work` should not block the thread. A program that is paused cannot drop it in time: fence its writes, see
     /// [`commit`](Self::commit).
@@ -27,7 +27,7 @@ impl Guard {
             return Err(Error::Lost { token: self.token, outcome: Outcome::NotApplied });
         }
         loop {
-            // The timers come first, so that `work` does not run once the guard is no longer valid.
+            // The timers come first, so that `work` does not run while the guard is invalid.
             let rest = clock.sleep(self.remaining().min(pause));
             if let Either::Right((output, _)) = select(rest, &mut work).await {
                 return Ok(output);

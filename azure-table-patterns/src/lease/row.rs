@@ -71,7 +71,7 @@ fn invalid(key: &EntityKey, reason: String) -> Error {
 pub(super) struct Acquisition {
     pub(super) id: Uuid,
     writes: i64,
-    /// The number of the last insert, which recreates the row if it arrives after a delete; 0 if there is none.
+    /// The number of the last insert, which recreates the row if it arrives after a delete; 0 before the first insert.
     pub(super) last_insert: i64,
 }
 

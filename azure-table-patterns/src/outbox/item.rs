@@ -67,7 +67,7 @@ impl<W> Item<W> {
     }
 
     /// Runs `work`, which does not use the item, while the lease is renewed every third of its time to live. Drops
-    /// `work` when the lease is no longer valid.
+    /// `work` when the lease becomes invalid.
     ///
     /// # Errors
     /// [`Lost`](Error::Lost), with an unknown outcome if `work` had begun.

@@ -7,12 +7,12 @@ use azure_table_client::bulk::BulkError;
 use azure_table_client::client::Query;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::entity::IntoKey;
+use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::limits::check_property_name;
 use azure_table_client::{DynamicEntity, ETag, TableClient, TableEntity};
 
+use super::MARGIN;
 use crate::Error;
-
-const MARGIN: Duration = Duration::from_secs(24 * 3600);
 
 /// A table whose rows expire at the time in one of their columns.
 pub struct Expiring<T> {
@@ -34,7 +34,10 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
                 "the entity does not have a column {column:?}"
             )));
         }
-        Ok(Self { table: table.clone(), column: column.to_owned(), margin: MARGIN })
+        let table = Self { table: table.clone(), column: column.to_owned(), margin: MARGIN };
+        // Refuses the words of filters, such as `not`.
+        table.expiry(CompareOp::Gt, EdmDateTime::MIN)?;
+        Ok(table)
     }
 
     /// Sets the time by which the clocks of any two programs may differ; the default is one day. Rows are removed by
@@ -68,8 +71,8 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
     /// The clock is outside the times that the service can store.
     pub fn query(&self) -> Result<Query<T>, Error> {
         let now = time(self.table.clock().now())?;
-        let filter = format!("{} gt datetime'{now}'", self.column);
-        Ok(self.table.query().filter_text(&filter).primary_only())
+        let current = self.expiry(CompareOp::Gt, now)?;
+        Ok(self.table.query().matching(&current).primary_only())
     }
 
     /// Removes the rows that have expired, and returns their number. A row that changes after it was found stays, so
@@ -84,14 +87,20 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
         let bound = self.table.clock().now().checked_sub(self.margin);
         let bound = bound.and_then(|bound| EdmDateTime::from_system_time(bound).ok());
         let Some(bound) = bound else { return Ok(0) };
-        let expired = format!("{} le datetime'{bound}'", self.column);
-        let expired = refine(self.table.query().filter_text(&expired).primary_only());
+        let expired = self.expiry(CompareOp::Le, bound)?;
+        let expired = refine(self.table.query().matching(&expired).primary_only());
         let run = self.table.bulk().delete_found(expired).await;
         let report = run.unwrap_or_else(BulkError::into_report);
         match report.stopped_by() {
             Some(error) => Err(error.clone().into()),
             None => Ok(report.progress.applied),
         }
+    }
+
+    /// Compares the expiry of rows with a time.
+    fn expiry(&self, op: CompareOp, time: EdmDateTime) -> Result<Filter, Error> {
+        let filter = Filter::compare(self.column.as_str(), op, time);
+        Ok(filter.map_err(azure_table_client::Error::from)?)
     }
 }
 

@@ -12,10 +12,9 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, future, stream};
 
 use super::period::midnight;
-use super::{Period, now};
+use super::{MARGIN, Period};
 use crate::Error;
 
-const MARGIN: Duration = Duration::from_secs(24 * 3600);
 const LONGEST_SUFFIX: &str = "20261123";
 
 /// Tables that each hold the rows of one period, such as `Logs20261123` for a day.
@@ -118,7 +117,7 @@ impl<T: TableEntity> PeriodTables<T> {
     /// # Errors
     /// A request failed. Call it again.
     pub async fn maintain(&self) -> Result<Maintained, Error> {
-        let now = now(&**self.service.clock());
+        let now = DateTime::<Utc>::from(self.service.clock().now());
         let needed = self.needed(now)?;
         let existing = self.list().await?;
         let mut changes = Maintained::default();

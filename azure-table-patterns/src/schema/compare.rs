@@ -6,7 +6,7 @@ use azure_table_client::entity::schema::{
 
 use super::Problem;
 use super::snapshot::{KindList, Snapshot, claims, reads_name};
-use super::values;
+use super::{values, write};
 
 /// The rows that a reader finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,11 @@ impl Found {
             let is_alike = rows.len() == reader.len()
                 && rows.iter().zip(reader).all(|(rows, reader)| has_texts_of(rows, reader));
             if is_described && !is_alike {
-                self.add(what, "the form of the key changed: each row has its old key for ever");
+                let (was, is) = (write::key(rows), write::key(reader));
+                self.add(
+                    what,
+                    format!("the form changed, but rows keep their keys: from `{was}` to `{is}`"),
+                );
             }
         }
         self.exchanged_keys(rows, reader);
@@ -108,19 +112,24 @@ impl Found {
                     self.property(property, by, *is_removed);
                     self.whole_group(property, by, rows, reader);
                 }
-                _ => self.about(property, "its names belong to several properties now"),
+                _ => {
+                    let names: Vec<_> = found.iter().map(|by| format!("{:?}", by.name)).collect();
+                    let why = "its names belong to several properties now";
+                    self.about(property, format!("{why}: {}", names.join(", ")));
+                }
             }
             for by in found {
-                if readers.contains(&by.name.as_str()) {
-                    self.about(by, "it reads two properties of the rows");
+                if let Some((_, other)) = readers.iter().find(|(name, _)| *name == by.name) {
+                    let why = "it reads two properties of the rows";
+                    self.about(by, format!("{why}: {other:?}, {:?}", property.name));
                 }
-                readers.push(&by.name);
+                readers.push((&*by.name, &*property.name));
             }
         }
         if rows.schema.others == Others::Kept && reader.others == Others::Refused {
             self.add("the entity", "rows may have properties without a field, which are refused");
         }
-        let is_read = |by: &PropertySchema| readers.contains(&by.name.as_str());
+        let is_read = |by: &PropertySchema| readers.iter().any(|(name, _)| *name == by.name);
         for by in reader.properties.iter().filter(|by| !is_read(by)) {
             // A group without a property in the rows is missing as a whole.
             let is_missing = by.groups.last().is_some_and(|group| {
@@ -134,7 +143,7 @@ impl Found {
         self.exchanged(&rows.schema.properties, &reader.properties);
     }
 
-    /// A property that goes in the same change as another one comes may be the same one under another name.
+    /// Reports properties that are added in the change that removes another one: they may be its new name.
     fn exchanged(&mut self, rows: &[PropertySchema], reader: &[PropertySchema]) {
         if self.which == Rows::Written {
             return;
@@ -145,7 +154,7 @@ impl Found {
             self.about(
                 by,
                 format!(
-                    "it comes as {:?} goes: if this is its new name, write `alias`; otherwise remove one property first, \
+                    "it is added as {:?} is removed: if this is its new name, write `alias`; otherwise remove one property first, \
                      update the snapshot, and add the other",
                     gone.name
                 ),
@@ -180,7 +189,7 @@ impl Found {
         self.add(&format!("{:?}", property.name), why);
     }
 
-    /// A property of the rows that the reader does not know.
+    /// Reports a property of the rows that the reader does not know.
     fn unread(&mut self, property: &PropertySchema, is_removed: bool, reader: &Schema) {
         if reader.others == Others::Refused {
             self.about(property, "rows have it, and `deny_unknown` refuses it");
@@ -193,7 +202,7 @@ impl Found {
         }
     }
 
-    /// A property that the writer knows under a name that it does not write, by which the reader knows it.
+    /// Reports a property that the reader knows only by a former name, which the writer does not write.
     fn renamed(&mut self, property: &PropertySchema, reader: &Schema) {
         let is_read = |alias: &String| reader.properties.iter().any(|by| reads_name(by, alias));
         if self.which == Rows::Written && property.aliases.iter().any(is_read) {
@@ -232,7 +241,7 @@ impl Found {
         }
     }
 
-    /// A row that lacks the property.
+    /// Compares the values that are read from a row without the property.
     fn absence(&mut self, property: &PropertySchema, by: &PropertySchema, is_removed: bool) {
         let why = match (&property.absent, &by.absent) {
             (Absent::Required, Absent::Required) if is_removed => {

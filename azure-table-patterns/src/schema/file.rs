@@ -20,13 +20,13 @@ pub struct SchemaGuard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Update {
-    /// None, and the file must exist.
+    /// No changes. The file must exist.
     Never,
-    /// None; the first check writes the file.
+    /// No changes. The first check writes the file.
     First,
     /// Compatible changes.
     Compatible,
-    /// All changes: the rows were rewritten, or there are none.
+    /// All changes, for a table that is empty or whose rows were rewritten.
     All,
 }
 
@@ -44,7 +44,8 @@ impl SchemaGuard {
         self
     }
 
-    /// Sets the changes that update the file. Without it, the environment variables `UPDATE_SCHEMAS` and `CI` do.
+    /// Sets the changes that update the file. Without it, the environment variables `UPDATE_SCHEMAS` and `CI`
+    /// select them.
     #[must_use]
     pub fn update(mut self, update: Update) -> Self {
         self.update = Some(update);
@@ -98,7 +99,7 @@ impl Update {
     }
 }
 
-/// Returns the text of the file, or `None` if there is none.
+/// Returns the text of the file, or `None` if the file does not exist.
 fn read(path: &Path) -> Result<Option<String>, SchemaError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

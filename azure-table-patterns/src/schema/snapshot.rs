@@ -1,7 +1,7 @@
 //! The rows that a table may hold, as the versions of a program so far have written them.
 
 use azure_table_client::TableEntity;
-use azure_table_client::entity::schema::{Kinds, Layout, PropertySchema, Schema};
+use azure_table_client::entity::schema::{Kinds, Layout, Others, PropertySchema, Schema};
 
 use super::compare::{Rows, problems};
 use super::{ParseError, Problem, parse, write};
@@ -32,8 +32,8 @@ impl Snapshot {
         Self::from(E::schema())
     }
 
-    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. None
-    /// means that the change is compatible.
+    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. The
+    /// change is compatible if the list is empty.
     pub fn problems(&self, current: &Self) -> Vec<Problem> {
         problems(self, current, Rows::All)
     }
@@ -45,16 +45,18 @@ impl Snapshot {
     }
 
     /// Returns the snapshot after a change to `current`. It remembers the properties that `current` does not read, because
-    /// rows may still have them.
+    /// rows may still have them, unless `current` refuses such rows.
     #[must_use]
     pub fn updated(&self, current: &Self) -> Self {
         let properties = &current.schema.properties;
         let is_read =
             |former: &&PropertySchema| properties.iter().any(|property| reads(property, former));
+        // Such a change is incompatible: the rows were rewritten without the properties.
+        let forgets = current.schema.others == Others::Refused;
         let former = self.schema.properties.iter().chain(&self.removed);
-        let removed = former.filter(|former| !is_read(former)).cloned();
+        let removed = former.filter(|former| !forgets && !is_read(former)).cloned();
         let mut updated = Self { removed: removed.collect(), ..current.clone() };
-        // What this version does not describe is as before, and the next one is compared with it.
+        // A version that does not describe its table or its keys leaves them as they were.
         let schema = &mut updated.schema;
         schema.table = schema.table.take().or_else(|| self.schema.table.clone());
         for (before, after) in [

@@ -25,8 +25,7 @@ fn block(snapshot: &Snapshot, f: &mut Formatter<'_>, indent: &str) -> Result {
     for (word, elements) in [("partition-key", &schema.partition_key), ("row-key", &schema.row_key)]
     {
         if !elements.is_empty() {
-            let elements: Vec<String> = elements.iter().map(element).collect();
-            writeln!(f, "{indent}{word} {}", elements.join(" "))?;
+            writeln!(f, "{indent}{word} {}", key(elements))?;
         }
     }
     match schema.others {
@@ -52,6 +51,11 @@ fn block(snapshot: &Snapshot, f: &mut Formatter<'_>, indent: &str) -> Result {
         writeln!(f, "{indent}other-kinds")?;
     }
     Ok(())
+}
+
+/// The form of a key.
+pub(super) fn key(elements: &[KeyElement]) -> String {
+    elements.iter().map(element).collect::<Vec<_>>().join(" ")
 }
 
 fn element(element: &KeyElement) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use azure_table_client::edm::EdmValue;
-use azure_table_client::entity::EncodeError;
+use azure_table_client::entity::{EncodeError, KeyRange};
 use azure_table_client::limits::{BINARY_BYTES, STRING_UTF16_UNITS, check_key};
 use azure_table_client::{DynamicEntity, EntityKey};
 use uuid::Uuid;
@@ -14,8 +14,6 @@ const PART_PROPERTIES: usize = 250;
 const PART_BYTES: usize = 1_000_000;
 /// Ends the escaped RowKey of an entity, and its generation.
 const END: char = '!';
-/// The character after [`END`].
-const AFTER_END: char = '"';
 
 /// The row keys of one entity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,14 +54,14 @@ impl RowKeys {
         format!("{}{END}{number:06}", self.intent(generation))
     }
 
-    /// The first row key of the entity, and the first one after those of the entity.
-    pub(super) fn range(&self) -> [String; 2] {
-        [self.header(), format!("{}{AFTER_END}", self.escaped)]
+    /// The row keys of the entity.
+    pub(super) fn range(&self) -> KeyRange {
+        KeyRange::of_prefix(self.header())
     }
 
-    /// The first row key of the parts of a generation, and the first one after them.
-    pub(super) fn range_of_parts(&self, generation: Uuid) -> [String; 2] {
-        [END, AFTER_END].map(|end| format!("{}{end}", self.intent(generation)))
+    /// The row keys of the parts of a generation.
+    pub(super) fn range_of_parts(&self, generation: Uuid) -> KeyRange {
+        KeyRange::of_prefix(format!("{}{END}", self.intent(generation)))
     }
 
     /// Reads a row key; `None` for the row of another pattern or program.
@@ -240,14 +238,16 @@ mod tests {
                 (keys.part(generation, 1_234_567), Role::Part(generation)),
             ] {
                 assert_eq!(RowKeys::parse(&row_key), Some((keys.clone(), role)));
-                let [from, to] = keys.range();
-                assert!((&*from..&*to).contains(&&*row_key));
-                let others = keys.range_of_parts(generation);
-                assert_eq!(
-                    (&others[0]..&others[1]).contains(&&row_key),
-                    matches!(role, Role::Part(_))
-                );
+                let parts = keys.range_of_parts(generation);
+                assert_eq!(parts.contains(&row_key), matches!(role, Role::Part(_)));
+                assert!(!keys.range_of_parts(Uuid::nil()).contains(&row_key));
                 assert!(all.insert(row_key));
+            }
+        }
+        for (keys, others) in keys.iter().flat_map(|one| keys.iter().map(move |two| (one, two))) {
+            for row_key in [others.header(), others.intent(generation), others.part(generation, 1)]
+            {
+                assert_eq!(keys.range().contains(&row_key), keys == others, "{row_key}");
             }
         }
         for foreign in ["", "a", "a!x", "a!00000000-0000-0000-0000-000000000007", "a!7!1"] {

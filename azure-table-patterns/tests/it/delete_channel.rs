@@ -8,19 +8,15 @@ mod stalls;
 
 use std::time::Duration;
 
-use azure_table_client::TableServiceClient;
-use azure_table_client::client::{TableSet as _, Transaction};
-use azure_table_client::entity::Descending;
-use azure_table_client::filter;
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::TableSet as _;
 use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, TableServiceClient};
 use azure_table_patterns::outbox::{Pass, Worker};
 use azure_table_tests::chaos::mock;
 use azure_table_tests::crashes::{Crash, LATENESS, When, at_every_request, crashes};
-use chrono::{DateTime, TimeDelta, Utc};
 
-use deletion::{
-    Blog, CHANNEL_KIND, Channel, Database, Deletion, TRANSACTION, delete, request_deletion,
-};
+use deletion::{Channel, Database, Deletion, delete, request_deletion};
 
 const TTL: Duration = Duration::from_secs(60);
 /// A channel exists, it has this number of blogs, and work is pending.
@@ -33,30 +29,25 @@ async fn fill(mock: &MockTableService, blogs: usize) -> Database {
     for name in ["Doomed", "Kept"] {
         let channel = Channel {
             name: name.to_owned(),
-            kind: CHANNEL_KIND.to_owned(),
             created: mock.now().into(),
             owner: "joe".to_owned(),
             deleted: false,
         };
         database.channels.insert_or_replace(&channel).await.unwrap();
-        let blogs: Vec<Blog> = (0..blogs).map(|n| blog(name, n)).collect();
-        for some in blogs.chunks(TRANSACTION) {
-            let new = database.blogs.transaction();
-            some.iter().fold(new, Transaction::insert_or_replace).await.unwrap();
-        }
+        let blogs = (0..blogs).map(|n| BulkOperation::InsertOrReplace(blog(name, n)));
+        database.blogs.bulk().run(blogs).await.unwrap();
     }
     database
 }
 
-fn blog(channel: &str, n: usize) -> Blog {
-    let posted = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(i64::try_from(n).unwrap());
-    Blog { channel: channel.to_owned(), posted: Descending(posted), text: "Hello".to_owned() }
+fn blog(channel: &str, n: usize) -> DynamicEntity {
+    DynamicEntity::new(channel, format!("{n:03}")).with("Text", "Hello")
 }
 
 /// Returns whether a channel exists, the number of its blogs, and whether its deletion is pending.
 async fn contents(database: &Database, name: &str) -> (bool, u64, bool) {
-    let channel = database.channels.get_if_exists((name, CHANNEL_KIND)).await.unwrap();
-    let blogs = database.blogs.query().filter(filter!(Blog, b => b.channel == name)).count();
+    let channel = database.channels.get_if_exists((name, "channel")).await.unwrap();
+    let blogs = database.blogs.query().partition(name).count();
     let rows = database.channels.query().partition(name).count().await.unwrap();
     (channel.is_some(), blogs.await.unwrap(), rows > u64::from(channel.is_some()))
 }
@@ -101,7 +92,7 @@ async fn program(_: &usize, service: TableServiceClient) {
 async fn check(database: &Database, blogs: usize) {
     let (channel, left, has_work) = contents(database, "Doomed").await;
     assert!(channel || left == 0, "no blog is without its channel");
-    let stored = database.channels.get_if_exists(("Doomed", CHANNEL_KIND)).await.unwrap();
+    let stored = database.channels.get_if_exists(("Doomed", "channel")).await.unwrap();
     let is_deleted = stored.is_some_and(|channel| channel.deleted);
     assert_eq!(is_deleted, has_work, "a deleted channel has its work, and no other has");
     assert!(is_deleted || !channel || left == blogs as u64, "an untouched channel has its blogs");

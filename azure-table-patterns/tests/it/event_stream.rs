@@ -171,9 +171,9 @@ async fn an_append_without_any_response_is_unknown_until_it_is_repeated() {
     }
 }
 
-/// The outcome is that of a call, not of the id: a repetition that sends nothing is not applied.
+/// The first call may have been applied, although the repetition sends no transaction.
 #[tokio::test(start_paused = true)]
-async fn a_repetition_that_cannot_read_says_nothing_about_the_first_call() {
+async fn a_repetition_that_cannot_read_is_unknown() {
     let (mock, stream) = stream().await;
     let direct = mock.client_builder().retry(RetryPolicy::none()).build().unwrap();
     let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM);
@@ -183,13 +183,20 @@ async fn a_repetition_that_cannot_read_says_nothing_about_the_first_call() {
     let events = [Deposited(2)];
     let error = direct.append(Expected::Version(1), id(2), &events).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
-    mock.faults().clear();
-    mock.faults().add(Fault::refuse_connection().on(Operation::Get));
-    let error = direct.append(Expected::Version(1), id(2), &events).await.unwrap_err();
-    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    for operation in [Operation::Get, Operation::Query] {
+        for fault in [Fault::refuse_connection(), Fault::busy(), Fault::lose_request()] {
+            mock.faults().clear();
+            mock.faults().add(fault.on(operation));
+            let sent = mock.requests().count(Operation::Transaction);
+            let error = direct.append(Expected::Version(1), id(2), &events).await.unwrap_err();
+            assert!(matches!(error, Error::Failed { error: Some(_), .. }), "{error:?}");
+            assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+            assert_eq!(mock.requests().count(Operation::Transaction), sent);
+        }
+    }
     mock.faults().clear();
     assert_eq!(amounts(&stream).await, [(1, 1), (2, 2)]);
-    // The third call finds the events of the first one.
+    // The last call finds the events of the first one.
     assert_eq!(direct.append(Expected::Version(1), id(2), &events).await.unwrap(), 2..=2);
 }
 

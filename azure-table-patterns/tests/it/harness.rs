@@ -66,7 +66,7 @@ async fn increment_without_condition(round: &mut Round) -> Report {
     round.start_faults();
     let tasks = (0..4).map(|task| {
         let (client, mut chance) = (round.client(task), round.chance(task));
-        tokio::spawn(async move {
+        async move {
             let table = client.table_named::<DynamicEntity>("Counters");
             let mut applied = 0;
             for _ in 0..10 {
@@ -77,13 +77,9 @@ async fn increment_without_condition(round: &mut Round) -> Report {
                     i64::from(table.replace(&counter(count + 1), IfMatch::Any).await.is_ok());
             }
             applied
-        })
+        }
     });
-    let mut applied = 0;
-    for task in tasks.collect::<Vec<_>>() {
-        applied += task.await.unwrap();
-    }
-    round.end_faults().await;
+    let applied: i64 = round.run_programs(tasks).await.into_iter().sum();
     let mut report = Report { operations: 40, ..Report::default() };
     let stored = stored(round.mock());
     report.check(stored >= applied, || format!("{applied} increments, {stored} stored"));

@@ -150,6 +150,8 @@ async fn bad_settings_are_refused_before_anything_is_sent() {
     for column in ["", "no column", "Expires"] {
         assert!(invalid(Expiring::new(&table, column).unwrap_err()), "{column}");
     }
+    let any = client.table_named::<DynamicEntity>("Sessions");
+    assert!(invalid(Expiring::new(&any, "not").unwrap_err()));
     assert_eq!(requests(&mock), 0);
 }
 

@@ -10,6 +10,8 @@ use azure_table_client::{DynamicEntity, ErrorKind, Operation, Outcome, RetryPoli
 use azure_table_patterns::Error;
 use azure_table_patterns::sequence::Sequence;
 
+use crate::hostile::Touching;
+
 const TABLE: &str = "Counters";
 const KEY: (&str, &str) = ("orders", "sequence");
 
@@ -125,6 +127,21 @@ async fn bad_input_is_refused_before_anything_is_sent() {
     for key in [("", ""), ("it's", "100 % + \u{1f512}")] {
         assert_eq!(Sequence::new(&table, key).block(1).await.unwrap(), 1..2);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reservation_gives_up_after_twenty_rounds_with_pauses() {
+    let (mock, table) = table().await;
+    Sequence::new(&table, KEY).block(10).await.unwrap();
+    let touching =
+        Touching { mock: mock.clone(), table: TABLE, row: KEY, before: ("MERGE", KEY.1) };
+    let slow = Sequence::new(&touching.client().table_named::<DynamicEntity>(TABLE), KEY);
+    let (start, reads) = (tokio::time::Instant::now(), mock.requests().count(Operation::Get));
+    let error = slow.block(10).await.unwrap_err();
+    assert!(matches!(&error, Error::Client(it) if it.is_precondition_failed()), "{error:?}");
+    assert_eq!((error.outcome(), stored(&mock)), (Outcome::NotApplied, 11));
+    assert_eq!(mock.requests().count(Operation::Get) - reads, 20);
+    assert!(!start.elapsed().is_zero());
 }
 
 #[tokio::test(start_paused = true)]

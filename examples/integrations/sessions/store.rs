@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use azure_table_client::edm::EdmDateTime;
+use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{DynamicEntity, TableClient, TableEntity};
 use azure_table_patterns::Error;
 use azure_table_patterns::wide::WideTable;
@@ -70,8 +71,9 @@ impl TableStore {
         let bound = self.now().checked_sub(self.margin);
         let bound = bound.and_then(|bound| EdmDateTime::from_system_time(bound).ok());
         let Some(bound) = bound else { return Ok(0) };
-        let rows = self.rows.query().partition(partition);
-        let rows = rows.filter_text(&format!("Expires le datetime'{bound}'"));
+        let expired = Filter::compare("Expires", CompareOp::Le, bound);
+        let expired = expired.map_err(azure_table_client::Error::from)?;
+        let rows = self.rows.query().partition(partition).matching(&expired);
         let (mut row_keys, mut count) = (rows.select(|row| row.row_key).stream(), 0);
         while let Some(row_key) = row_keys.try_next().await? {
             let Some((session, generation)) = version_of(&row_key) else { continue };

@@ -99,7 +99,7 @@ async fn a_stalled_worker_leaves_a_new_channel_alone() {
             if polled.is_none() {
                 break;
             }
-            let channel = database.channels.get(("Doomed", CHANNEL_KIND)).await.unwrap();
+            let channel = database.channels.get(("Doomed", "channel")).await.unwrap();
             assert!(!channel.deleted, "{method} {number} {is_done}: marked without any work");
             let found = contents(&database, "Doomed").await;
             assert_eq!(found, (true, 50, false), "{method} {number} {is_done}: {polled:?}");
@@ -162,7 +162,7 @@ async fn a_disturbed_deletion_does_not_delay_others() {
     // The second transaction of the worker ends the item.
     let polled = stalled(&mock, ("POST", "$batch", 1), false, async {
         let rename = |channel: &mut Channel| channel.owner = "jane".to_owned();
-        database.channels.update_with(("Doomed", CHANNEL_KIND), rename).await.unwrap();
+        database.channels.update_with(("Doomed", "channel"), rename).await.unwrap();
     });
     let polled = polled.await.unwrap();
     assert_eq!((polled.done, polled.failed.len()), (1, 1), "{polled:?}");
@@ -179,7 +179,7 @@ async fn a_blog_that_is_changed_concurrently_is_deleted_too() {
     let database = fill(&mock, 50).await;
     request_deletion(&database, "Doomed").await.unwrap();
     let polled = stalled(&mock, ("POST", "$batch", 0), false, async {
-        let changed = Blog { text: "Hi".to_owned(), ..blog("Doomed", 7) };
+        let changed = blog("Doomed", 7).with("Text", "Hi");
         database.blogs.insert_or_replace(&changed).await.unwrap();
     });
     assert_eq!(polled.await.unwrap().done, 1);

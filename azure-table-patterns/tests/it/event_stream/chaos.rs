@@ -284,11 +284,7 @@ async fn round(round: &mut Round) -> Report {
         chance: round.chance(task),
         shared: Arc::clone(&shared),
     });
-    let tasks: Vec<_> = programs.map(|program| tokio::spawn(program.run())).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs(programs.map(Program::run)).await;
     let mut history = std::mem::take(&mut *shared.lock().unwrap());
     let mut report = std::mem::take(&mut history.report);
     for name in STREAMS {

@@ -211,15 +211,12 @@ async fn round(round: &mut Round) -> Report {
     users.create().await.unwrap();
     let watch = Watch::new(round.mock());
     round.start_faults();
-    let programs = (1..=TASKS).map(|task| tokio::spawn(Program::new(round, &watch, task).run()));
-    let programs: Vec<_> = programs.collect();
+    let programs = (1..=TASKS).map(|task| Program::new(round, &watch, task).run());
     let (mut report, mut unapplied) = (Report::default(), Vec::new());
-    for program in programs {
-        let (of_program, stamps) = program.await.unwrap();
+    for (of_program, stamps) in round.run_programs(programs).await {
         report.add(of_program);
         unapplied.extend(stamps);
     }
-    round.end_faults().await;
     let swept = users.sweep().await.unwrap();
     *report.counts.entry("swept").or_default() +=
         usize::try_from(swept.unfinished + swept.dangling).unwrap();

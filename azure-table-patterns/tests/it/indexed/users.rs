@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use azure_table_client::entity::Escaped;
 use azure_table_client::entity::KeyPart as _;
-use azure_table_client::entity::{Escaped, HasIndexes as _};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, TableEntity};
 
@@ -56,10 +56,24 @@ impl User {
 
 type Place = (String, String);
 
+/// The table and the key of the index row by which a user has a value; `index` is the position in `User::INDEXES`.
+pub(super) fn place(index: usize, value: &str, (group, id): (&str, &str)) -> (&'static str, Place) {
+    let [text, row] = [value, id].map(escaped);
+    match index {
+        0 => (INDEX, (format!("Email!{text}"), "unique".to_owned())),
+        1 => (INDEX, (format!("City!{text}"), format!("{}!{row}", escaped(group)))),
+        2 => (TABLE, (group.to_owned(), format!("!!index!Nick!{text}"))),
+        _ => (TABLE, (group.to_owned(), format!("!!index!Team!{text}!{row}"))),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    Escaped(text.to_owned()).to_key().unwrap().into_owned()
+}
+
 /// Compares the rows of the indexes with the entities, without the code under test. Returns the differences.
 pub(super) fn differences(mock: &MockTableService) -> Vec<String> {
     let (mut expected, mut found) = (BTreeSet::new(), BTreeSet::new());
-    let escaped = |text: &str| Escaped(text.to_owned()).to_key().unwrap().into_owned();
     let mut emails = BTreeSet::new();
     for row in mock.rows(TABLE).unwrap_or_default() {
         let (partition, id) = (row.key().partition_key.clone(), row.key().row_key.clone());
@@ -67,23 +81,13 @@ pub(super) fn differences(mock: &MockTableService) -> Vec<String> {
             found.insert(of_row(&row));
         } else if !id.starts_with("!!") {
             let user: User = row.to_entity().unwrap();
-            let target = (partition.clone(), id.clone());
-            for (index, value) in User::INDEXES.iter().zip(user.values()) {
+            for (index, value) in user.values().into_iter().enumerate() {
                 let Some(value) = value else { continue };
-                let (name, text) = (index.property, escaped(value));
-                let place = match name {
-                    "Email" => (format!("Email!{text}"), "unique".to_owned()),
-                    "City" => (
-                        format!("City!{text}"),
-                        format!("{}!{}", escaped(&partition), escaped(&id)),
-                    ),
-                    "Nick" => (partition.clone(), format!("!!index!Nick!{text}")),
-                    _ => (partition.clone(), format!("!!index!Team!{text}!{}", escaped(&id))),
-                };
-                if name == "Email" && !emails.insert(text) {
+                let (_, place) = place(index, value, (&partition, &id));
+                if index == 0 && !emails.insert(value.to_owned()) {
                     expected.insert((place.clone(), ("two".into(), "owners".into()), true));
                 }
-                expected.insert((place, target.clone(), true));
+                expected.insert((place, (partition.clone(), id.clone()), true));
             }
         }
     }
@@ -95,10 +99,15 @@ pub(super) fn differences(mock: &MockTableService) -> Vec<String> {
 
 /// The key of an index row, the key of its entity, and whether the row is confirmed.
 fn of_row(row: &DynamicEntity) -> (Place, Place, bool) {
-    let text = |name: &str| row.get::<String>(name).unwrap().unwrap();
     (
         (row.key().partition_key.clone(), row.key().row_key.clone()),
-        (text("TargetPartition"), text("TargetRow")),
+        target(row),
         row.get::<bool>("Confirmed").unwrap().unwrap(),
     )
+}
+
+/// The key of the entity of an index row.
+pub(super) fn target(row: &DynamicEntity) -> Place {
+    let text = |name: &str| row.get::<String>(name).unwrap().unwrap();
+    (text("TargetPartition"), text("TargetRow"))
 }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 
-use super::users::{TABLE, User};
+use super::users::{TABLE, User, place, target};
 
 pub(super) const GROUPS: [&str; 2] = ["a", "b"];
 pub(super) const IDS: [&str; 3] = ["1", "2", "3"];
 pub(super) const VALUES: [&str; 2] = ["x", "y"];
 const KEYS: usize = GROUPS.len() * IDS.len();
+/// The number of indexes across partitions, which come first in `User::INDEXES`.
+const GLOBAL: usize = 2;
 /// A value of an index across partitions, or in one of two partitions.
 const SLOTS: usize = VALUES.len() * (1 + 1 + 2 + 2);
 
@@ -54,18 +56,38 @@ struct State {
     /// The stamps of all versions that ever existed, and of those that are gone.
     seen: Vec<i64>,
     gone: Vec<i64>,
+    /// Whether each index row is missing, or exists without a reason.
+    is_wrong: Vec<bool>,
     violations: Vec<String>,
+}
+
+/// The index row that an entity with a value has.
+#[derive(Debug)]
+struct IndexRow {
+    /// The number of the entity's key.
+    number: usize,
+    index: usize,
+    value: &'static str,
+    place: (&'static str, (String, String)),
 }
 
 /// The stored entities at each request.
 #[derive(Debug)]
 pub(super) struct Watch {
     mock: MockTableService,
+    rows: Vec<IndexRow>,
     state: Mutex<State>,
 }
 
 impl Watch {
     pub(super) fn new(mock: &MockTableService) -> Arc<Self> {
+        let mut rows = Vec::new();
+        for (number, index) in (0..KEYS).flat_map(|number| (0..4).map(move |it| (number, it))) {
+            rows.extend(VALUES.map(|value| {
+                let place = place(index, value, key(number));
+                IndexRow { number, index, value, place }
+            }));
+        }
         let (so, not) = (Last { now: true, at: 0 }, Last { now: false, at: 0 });
         let state = State {
             sample: 1,
@@ -75,9 +97,10 @@ impl Watch {
             unowned: [so; SLOTS],
             seen: Vec::new(),
             gone: Vec::new(),
+            is_wrong: vec![false; rows.len()],
             violations: Vec::new(),
         };
-        Arc::new(Self { mock: mock.clone(), state: Mutex::new(state) })
+        Arc::new(Self { mock: mock.clone(), rows, state: Mutex::new(state) })
     }
 
     /// Reads the entities. Returns the number of the sample.
@@ -106,8 +129,32 @@ impl Watch {
         if has_changed {
             state.update();
         }
+        self.check_rows(state);
         state.sample += 1;
         state.sample
+    }
+
+    /// An entity that has a value has its index row. The row of an index within the partition exists as long as the
+    /// entity has the value; the row of an index across partitions exists before that, and may remain until a sweep.
+    fn check_rows(&self, state: &mut State) {
+        for (at, row) in self.rows.iter().enumerate() {
+            let user = state.entities[row.number].as_ref();
+            let has_value = user.is_some_and(|user| user.values()[row.index] == Some(row.value));
+            if !has_value && row.index < GLOBAL {
+                state.is_wrong[at] = false;
+                continue;
+            }
+            let (table, (partition, id)) = &row.place;
+            let found = self.mock.row(table, partition, id);
+            let key = key(row.number);
+            let has_row = found.is_some_and(|row| target(&row) == (key.0.into(), key.1.into()));
+            let was_wrong = std::mem::replace(&mut state.is_wrong[at], has_row != has_value);
+            if has_row != has_value && !was_wrong {
+                let wrong = if has_value { "no index row" } else { "a wrong index row" };
+                let (index, value) = (row.index, row.value);
+                state.violations.push(format!("{wrong} of {key:?} for {index} = {value}"));
+            }
+        }
     }
 
     /// Whether the write with this stamp was ever applied.

@@ -200,7 +200,7 @@ impl Program {
         self.call(guard.hold(work)).await
     }
 
-    /// Waits almost until the guard is no longer valid.
+    /// Waits until shortly before the guard becomes invalid.
     async fn wait(&mut self, guard: &Guard, number: usize) {
         for _ in 0..self.chance.u8(1..4) {
             if self.probe(number, guard) {
@@ -236,11 +236,7 @@ async fn hold_in_turn(round: &mut Round) -> Report {
     }
     let history = Arc::default();
     let programs = (0..PROGRAMS).map(|task| Program::new(round, task, &history));
-    let tasks: Vec<_> = programs.map(|program| tokio::spawn(program.run())).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs(programs.map(Program::run)).await;
     // Once the faults end, the lease can be acquired, and nothing that it did not write is gone.
     let mut lease = Lease::new(&table, ("p", "lease0"), Duration::from_secs(10));
     let guard = lease.acquire(Duration::from_secs(45)).await.unwrap();

@@ -6,6 +6,7 @@ use azure_table_patterns::Error;
 use azure_table_patterns::lease::merge_fenced;
 
 use super::{DEVICES, table};
+use crate::hostile::Touching;
 
 fn state(text: &str) -> DynamicEntity {
     DynamicEntity::new("p", "device").with("State", text)
@@ -54,6 +55,25 @@ async fn a_late_write_of_an_old_token_is_refused() {
         // The second time, the row does not exist yet.
         devices.delete(("p", "device"), azure_table_client::IfMatch::Any).await.unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_gives_up_after_ten_rounds_with_pauses() {
+    let (mock, devices) = devices().await;
+    merge_fenced(&devices, &state("first"), 1).await.unwrap();
+    let (row, before) = (("p", "device"), ("MERGE", "device"));
+    let touching = Touching { mock: mock.clone(), table: DEVICES, row, before };
+    let slow = touching.client().table_named::<DynamicEntity>(DEVICES);
+    let (start, reads) = (tokio::time::Instant::now(), mock.requests().count(Operation::Get));
+    let error = merge_fenced(&slow, &state("late"), 1).await.unwrap_err();
+    let Error::Failed { outcome: Outcome::Unknown, error: Some(error) } = error else {
+        panic!("{error:?}")
+    };
+    assert!(error.is_precondition_failed(), "{error}");
+    assert_eq!(mock.requests().count(Operation::Get) - reads, 10);
+    assert!(!start.elapsed().is_zero());
+    let row = mock.row(DEVICES, "p", "device").unwrap();
+    assert_eq!(row.get::<String>("State"), Some(Ok("first".to_owned())));
 }
 
 #[tokio::test(start_paused = true)]

@@ -176,16 +176,9 @@ async fn round(round: &mut Round) -> Report {
             shared: Arc::clone(&shared),
         }
     });
-    let tasks: Vec<_> = programs.map(|program| tokio::spawn(program.run())).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
-    let (_, membership) = {
-        let table = round.mock().client().table_named::<Silo>(TABLE);
-        (table.clone(), MembershipTable::new(&table, CLUSTER))
-    };
-    let last = membership.read_all().await.unwrap();
+    round.run_programs(programs.map(Program::run)).await;
+    let table = round.mock().client().table_named::<Silo>(TABLE);
+    let last = MembershipTable::new(&table, CLUSTER).read_all().await.unwrap();
     let mut history = std::mem::take(&mut *shared.lock().unwrap());
     let mut report = std::mem::take(&mut history.report);
     history.versions.insert(last.version.membership_version, content(&last.silos));

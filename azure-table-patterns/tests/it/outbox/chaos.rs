@@ -9,6 +9,7 @@ use azure_table_patterns::Error;
 use azure_table_patterns::outbox::{Pass, Worker};
 use azure_table_tests::chaos::{self, Report, Round};
 use fastrand::Rng;
+use futures_util::FutureExt as _;
 use tokio::time::{sleep, timeout};
 
 use super::world::{
@@ -161,15 +162,12 @@ async fn round(round: &mut Round) -> Report {
     let mut tasks = Vec::new();
     for (name, task) in CHANNELS.into_iter().zip(100..) {
         let (client, chance) = (round.client(task), round.chance(task));
-        tasks.push(tokio::spawn(site(mock.clone(), client, name, chance, shared.clone())));
+        tasks.push(site(mock.clone(), client, name, chance, shared.clone()).boxed());
     }
     for task in 0..WORKERS {
-        tasks.push(tokio::spawn(work(round.client(task), round.chance(task), shared.clone())));
+        tasks.push(work(round.client(task), round.chance(task), shared.clone()).boxed());
     }
-    for task in tasks {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs(tasks).await;
     drain(&mock, &shared).await;
     std::mem::take(&mut *shared.lock().unwrap())
 }

@@ -105,7 +105,7 @@ impl Keeper {
         row.map(|row| row.key().row_key.clone()).unwrap_or_default()
     }
 
-    /// A time of which half are old enough for a sweep by any clock.
+    /// An expiry time. Half of these times are old enough for a sweep by any clock.
     fn expiry(&self, chance: &mut Rng) -> DateTime<Utc> {
         let minutes = if chance.bool() { -16 * 60..-15 * 60 } else { -16 * 60..6 * 60 };
         now(self.mock.now()) + TimeDelta::minutes(chance.i64(minutes))
@@ -175,13 +175,10 @@ async fn expiring_rows(round: &mut Round) -> Report {
         let (mock, client) = (round.mock().clone(), round.client(task));
         let (rows, promises) = (expiring(&client), Arc::clone(&promises));
         let keeper = Keeper { mock, client, rows, promises, task, report: Report::default() };
-        tokio::spawn(keeper.work(round.chance(task), 40))
+        keeper.work(round.chance(task), 40)
     });
     let mut report = Report::default();
-    for task in tasks.collect::<Vec<_>>() {
-        report.add(task.await.unwrap());
-    }
-    round.end_faults().await;
+    round.run_programs(tasks).await.into_iter().for_each(|it| report.add(it));
     check(round.mock(), &promises, &mut report);
     sleep(2 * DAY).await;
     drop(expiring(&round.mock().client()).sweep(|rows| rows).await);
@@ -253,13 +250,10 @@ async fn period_tables(round: &mut Round) -> Report {
     }
     let tasks = (0..TASKS).map(|task| {
         let (client, promises) = (round.client(task), Arc::clone(&promises));
-        tokio::spawn(log(mock.clone(), client, promises, task, round.chance(task)))
+        log(mock.clone(), client, promises, task, round.chance(task))
     });
     let mut report = Report::default();
-    for task in tasks.collect::<Vec<_>>() {
-        report.add(task.await.unwrap());
-    }
-    round.end_faults().await;
+    round.run_programs(tasks).await.into_iter().for_each(|it| report.add(it));
     check(&mock, &promises, &mut report);
     sleep(10 * DAY).await;
     let logs = tables(&mock.client());

@@ -166,12 +166,20 @@ fn keys_must_keep_their_form() {
     entity!(Order [partition_key = "{p}_{n:04}"] { p: String, n: u32, #[table(row_key)] r: Descending<u32> });
     entity!(Named [partition_key = "{channel}_{n:04}"] { channel: Id, n: u32, #[table(row_key)] r: std::sync::Arc<str> });
     entity!(Table [name = "Posts", partition_key = "{p}_{n:04}"] { p: String, n: u32, #[table(row_key)] r: String });
-    let changed = "the form of the key changed: each row has its old key for ever";
-    let partition = format!("the PartitionKey: {changed}");
-    assert_eq!(problems::<Before, Width>(), partition);
-    assert_eq!(problems::<Before, Separator>(), partition);
-    assert_eq!(problems::<Before, Type>(), partition);
-    assert_eq!(problems::<Before, Order>(), format!("the RowKey: {changed}"));
+    let changed = |key: &str, was: &str, is: &str| {
+        format!("the {key}: the form changed, but rows keep their keys: from `{was}` to `{is}`")
+    };
+    let key = |separator: &str, number: &str| {
+        let text = "field \"p\" form \"text\"";
+        format!("{text} literal \"{separator}\" field \"n\" form {number}")
+    };
+    let before = key("_", r#""u32" format "04""#);
+    let partition = |now: &str| changed("PartitionKey", &before, now);
+    assert_eq!(problems::<Before, Width>(), partition(&key("_", r#""u32" format "05""#)));
+    assert_eq!(problems::<Before, Separator>(), partition(&key("-", r#""u32" format "04""#)));
+    assert_eq!(problems::<Before, Type>(), partition(&key("_", r#""u64" format "04""#)));
+    let (was, is) = ("field \"r\" form \"text\"", "field \"r\" form \"descending u32\"");
+    assert_eq!(problems::<Before, Order>(), changed("RowKey", was, is));
     // A field's name is not stored, and a newtype is stored as its field.
     assert_eq!(problems::<Before, Named>(), "");
     let table = "the table: the rows are in \"Blogs\", and \"Posts\" is read";
@@ -206,7 +214,7 @@ fn a_default_may_become_a_wider_number() {
 }
 
 #[test]
-fn what_a_version_does_not_describe_is_remembered() {
+fn an_undescribed_table_or_key_is_remembered() {
     entity!(Blogs [name = "Blogs"] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
     entity!(Posts [name = "Posts"] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
     entity!(Unnamed [] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
@@ -226,7 +234,7 @@ fn a_property_that_takes_the_place_of_another_may_be_its_new_name() {
     entity!(Alias [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, #[table(alias = "subtitle")] line: Option<String> });
     assert_eq!(
         problems::<Before, Renamed>(),
-        "\"Subtitle\": it comes as \"subtitle\" goes: if this is its new name, write `alias`; otherwise remove one \
+        "\"Subtitle\": it is added as \"subtitle\" is removed: if this is its new name, write `alias`; otherwise remove one \
          property first, update the snapshot, and add the other"
     );
     assert_eq!(problems::<Before, Alias>(), "");
@@ -267,7 +275,7 @@ impl TableEntity for ByHand {
 }
 
 #[test]
-fn of_an_implementation_by_hand_the_names_are_compared() {
+fn the_names_of_an_implementation_by_hand_are_compared() {
     entity!(Derived [] { #[table(partition_key)] p: u32, #[table(row_key)] r: u32, #[table(rename = "Text")] text: i64 });
     let text = Snapshot::of::<ByHand>().to_string();
     assert!(
@@ -344,6 +352,33 @@ fn a_removed_property_is_remembered() {
     assert_eq!(problems[0].to_string(), "\"a\": rows have Edm.Int32, and Edm.String is read");
 }
 
+#[test]
+fn a_forced_removal_is_reported_once() {
+    entity!(One [deny_unknown] { #[table(partition_key)] p: String, #[table(row_key)] r: String, a: i32 });
+    entity!(Two [deny_unknown] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
+    entity!(Three [] { #[table(partition_key)] p: String, #[table(row_key)] r: String });
+    let refused = "\"a\": rows have it, and `deny_unknown` refuses it";
+    assert_eq!(problems::<One, Two>(), refused);
+    let (one, two, three) = (Snapshot::of::<One>(), Snapshot::of::<Two>(), Snapshot::of::<Three>());
+    assert_eq!(one.updated(&two).to_string(), two.to_string());
+    // A property that an earlier version removed.
+    let removed = one.updated(&three);
+    assert!(removed.to_string().contains("\nremoved \"a\" "), "{removed}");
+    assert!(removed.problems(&two).iter().any(|problem| problem.to_string() == refused));
+    let forced = removed.updated(&two);
+    assert_eq!((forced.to_string(), forced.problems(&two)), (two.to_string(), Vec::new()));
+}
+
+#[test]
+fn properties_that_are_split_and_joined_are_named() {
+    entity!(Joined [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, #[table(alias = "b")] a: Option<i32> });
+    entity!(Apart [] { #[table(partition_key)] p: String, #[table(row_key)] r: String, a: Option<i32>, b: Option<i32> });
+    let several = "\"a\": its names belong to several properties now: \"a\", \"b\"";
+    assert_eq!(problems::<Joined, Apart>(), several);
+    let two = "\"a\": it reads two properties of the rows: \"a\", \"b\"";
+    assert!(problems::<Apart, Joined>().lines().any(|line| line == two));
+}
+
 /// Two optional groups without prefixes exchange a property.
 mod groups_without_prefixes {
     use super::{PropertyGroup, TableEntity};
@@ -396,7 +431,7 @@ mod groups_without_prefixes {
 }
 
 #[test]
-fn groups_without_prefixes_are_told_apart() {
+fn groups_without_prefixes_are_distinguished() {
     use groups_without_prefixes::{After, Before};
     let found = problems::<Before, After>();
     assert!(found.contains("belongs to another `Option` of a group"), "{found}");

@@ -48,12 +48,11 @@ async fn reserve_together(round: &mut Round) -> Report {
     let programs = (0..PROGRAMS).map(|task| {
         let table = round.client(task).table_named::<DynamicEntity>(TABLE);
         let sequence = Sequence::new(&table, KEY).block_size(3);
-        tokio::spawn(reserve(sequence, round.chance(task)))
+        reserve(sequence, round.chance(task))
     });
-    let programs: Vec<_> = programs.collect();
+    let results = round.run_programs(programs).await;
     let (mut report, mut owners) = (Report::default(), HashMap::new());
-    for (program, task) in programs.into_iter().enumerate() {
-        let (of_program, numbers) = task.await.unwrap();
+    for (program, (of_program, numbers)) in results.into_iter().enumerate() {
         report.add(of_program);
         let mut last = 0;
         for number in numbers {
@@ -62,7 +61,6 @@ async fn reserve_together(round: &mut Round) -> Report {
             last = last.max(number);
         }
     }
-    round.end_faults().await;
     let next = Sequence::new(&table, KEY).block(1).await.unwrap().start;
     let highest = owners.keys().max().copied().unwrap_or(0);
     report.check(next > highest && !owners.contains_key(&0), || format!("{next} after {highest}"));

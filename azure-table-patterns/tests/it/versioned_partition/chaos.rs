@@ -134,11 +134,7 @@ async fn round(round: &mut Round) -> Report {
         chance: round.chance(task),
         shared: Arc::clone(&shared),
     });
-    let tasks: Vec<_> = programs.map(|program| tokio::spawn(program.run())).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs(programs.map(Program::run)).await;
     // The rows as they are stored.
     let stored = round.mock().rows(TABLE).unwrap();
     let (headers, rows): (Vec<_>, Vec<_>) =

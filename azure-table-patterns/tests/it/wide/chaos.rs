@@ -260,11 +260,7 @@ async fn round(round: &mut Round) -> Report {
         let delay = Fault::delay_request(Duration::from_secs(15)).on(Operation::Transaction);
         round.mock().faults().add(delay.probability(0.2));
     }
-    let tasks = (0..TASKS).map(|n| tokio::spawn(task(round.client(n)).work(round.chance(n))));
-    for task in tasks.collect::<Vec<_>>() {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs((0..TASKS).map(|n| task(round.client(n)).work(round.chance(n)))).await;
     let last = task(round.mock().client());
     let grace = Duration::from_secs(600);
     let swept = [last.wide.sweep("p", grace).await, last.wide.sweep("p", grace).await];

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use arrow::array::RecordBatch;
 use azure_table_arrow::{ColumnType, Mixed, SchemaOptions, TableSchema, Timestamps};
 use azure_table_client::edm::{EdmDateTime, EdmType};
 use azure_table_client::mock::MockTableService;
@@ -81,7 +82,7 @@ async fn plans_survive_and_name_the_connection_only() {
             assert_eq!(text(&*decoded), text(&*plan), "{:?}", expected_schema.mixed());
             assert_eq!(*connections.1.lock().unwrap(), ["blogs", "blogs"]);
             let rows = collect(decoded, session.task_ctx()).await.unwrap();
-            assert_eq!(rows.iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+            assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
         }
     }
 }

@@ -99,8 +99,8 @@ fn comparison(numbers: &mut Rng) -> String {
         16 => format!("Id {op} X'{}'", id(numbers.usize(..7)).simple()),
         17 => {
             let bytes = data(numbers.usize(..6));
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("Data {op} X'{digits}'")
+            let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("Data {op} X'{}'", digits.concat())
         }
         18 => {
             let column = pick(numbers, &COLUMNS[2..]);

@@ -1,4 +1,5 @@
 //! The filter of each form of condition.
+#![allow(clippy::needless_pass_by_value, reason = "short calls")]
 
 use azure_table_arrow::{ColumnType, Mixed, SchemaOptions, TableSchema, Timestamps};
 use azure_table_client::edm::EdmType;

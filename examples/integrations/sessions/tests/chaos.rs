@@ -213,12 +213,9 @@ async fn round(round: &mut Round) -> Report {
             clock: client.clock().clone(),
             ..shared.clone()
         };
-        tokio::spawn(task.work(round.chance(n)))
+        task.work(round.chance(n))
     });
-    for task in tasks.collect::<Vec<_>>() {
-        task.await.unwrap();
-    }
-    round.end_faults().await;
+    round.run_programs(tasks).await;
     let ids = shared.ids.lock().unwrap().clone();
     for id in ids {
         shared.load(id).await;

@@ -1,0 +1,85 @@
+//! The command line.
+
+mod access;
+mod copy;
+mod files;
+mod globals;
+mod rows;
+mod scan;
+mod tables;
+mod tools;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use access::{Moment, Sas, Whoami};
+pub(crate) use copy::{Copy, Diff, Lines};
+pub(crate) use files::{Export, Import};
+pub(crate) use globals::{Connection, DialectName, Globals};
+pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
+pub(crate) use scan::Count;
+pub(crate) use tables::{Create, Drop, Tables};
+pub(crate) use tools::{Completions, Man, Serve, Sql};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 done                          5 outcome unknown: a write may have been applied
+  1 failed                        6 not found
+  2 invalid arguments             7 condition failed, or it exists already
+  3 differences found (diff)      8 not authenticated or not permitted
+  4 some rows were refused      130 interrupted
+
+Credentials come from AZURE_STORAGE_CONNECTION_STRING or other variables, from a file, a prompt or a sign-in, and never \
+from arguments.";
+
+/// A command line for Azure Table Storage and Azure Cosmos DB for Table.
+#[derive(Debug, Parser)]
+#[command(name = "azure-table", version, after_help = EXIT_CODES, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Tables(Tables),
+    Create(Create),
+    Drop(Drop),
+    Get(Get),
+    Put(Put),
+    Merge(Merge),
+    Delete(Delete),
+    Query(Query),
+    Count(Count),
+    Export(Export),
+    Import(Import),
+    Copy(Copy),
+    Diff(Diff),
+    Sas(Sas),
+    Whoami(Whoami),
+    Serve(Serve),
+    Sql(Sql),
+    Completions(Completions),
+    Man(Man),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_has_an_example() {
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Example"), "{}", command.get_name());
+        }
+    }
+}

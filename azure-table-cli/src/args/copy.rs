@@ -1,0 +1,138 @@
+//! `copy` and `diff`.
+
+#![expect(clippy::doc_markdown, reason = "these comments are the texts of --help")]
+
+use std::path::PathBuf;
+
+use azure_table_client::TableServiceClient;
+use clap::{Args, ValueEnum};
+
+use super::globals::{Connection, DialectName};
+use crate::commands::diff::Operand;
+use crate::commands::import::Mode;
+use crate::connect::Source;
+use crate::failure::Result;
+use crate::format::Format;
+
+/// Copy the rows of a table to another table, in this account or another one
+///
+/// Timestamps and ETags are not copied: the target sets its own.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: azure-table copy Blogs BlogsCopy --from env:OLD --to env:NEW --create"
+)]
+pub(crate) struct Copy {
+    /// Table to read
+    pub(crate) source: String,
+    /// Table to write
+    pub(crate) target: String,
+    /// Copy only the rows that match this OData filter
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Operation on each row
+    #[arg(long, value_enum, default_value_t = Mode::UpsertReplace)]
+    pub(crate) mode: Mode,
+    /// Create the target table if it does not exist
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// Continue an unfinished copy; without one, begin
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) refused: Option<PathBuf>,
+    /// Key ranges of the source that are read at the same time
+    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) parallel: u16,
+    /// Writes in flight
+    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) concurrency: u16,
+    /// Time after which a partition without any success is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) give_up_after: u64,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+}
+
+impl Copy {
+    pub(crate) fn checkpoint_path(&self) -> PathBuf {
+        self.checkpoint.clone().unwrap_or_else(|| self.beside("checkpoint"))
+    }
+
+    pub(crate) fn refused_path(&self) -> PathBuf {
+        self.refused.clone().unwrap_or_else(|| self.beside("refused"))
+    }
+
+    /// Names of tables have no separators of paths.
+    fn beside(&self, extension: &str) -> PathBuf {
+        PathBuf::from(format!("{}-{}.{extension}", self.source, self.target))
+    }
+}
+
+/// Compare two tables, or a table and a file
+///
+/// Prints a line for each difference. Timestamps, ETags and the order of properties do not count.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: azure-table diff Blogs blogs.jsonl")]
+pub(crate) struct Diff {
+    /// Table, or file of rows (.jsonl, .csv, .parquet); table:NAME and file:PATH are explicit
+    pub(crate) a: Operand,
+    /// Table or file
+    pub(crate) b: Operand,
+    /// Compare only the rows of tables that match this OData filter
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Format of the file, if its name does not show it
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Key ranges of a table that are read at the same time
+    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) parallel: u16,
+    /// Form of the differences
+    #[arg(long, short, value_enum, default_value_t = Lines::Text)]
+    pub(crate) output: Lines,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+}
+
+/// The form of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lines {
+    /// Text for readers
+    Text,
+    /// A JSON object a line
+    Jsonl,
+}
+
+/// The two connections of a command. Each is that of the other commands unless it is given.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct Sides {
+    /// Connection of the first table: env:NAME, file:PATH, prompt, emulator or entra:URL
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) from: Option<Source>,
+    /// Connection of the second table
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) to: Option<Source>,
+    /// Service of the first table, if the name of its address does not show it
+    #[arg(long, value_enum)]
+    pub(crate) from_dialect: Option<DialectName>,
+    /// Service of the second table
+    #[arg(long, value_enum)]
+    pub(crate) to_dialect: Option<DialectName>,
+}
+
+impl Sides {
+    /// Returns the client of the first table.
+    pub(crate) fn first(&self, connection: &Connection) -> Result<TableServiceClient> {
+        connection.service_of(self.from.as_ref(), self.from_dialect)
+    }
+
+    /// Returns the client of the second table.
+    pub(crate) fn second(&self, connection: &Connection) -> Result<TableServiceClient> {
+        connection.service_of(self.to.as_ref(), self.to_dialect)
+    }
+}

@@ -1,0 +1,116 @@
+//! `get`, `put`, `merge`, `delete` and `query`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::output::Format;
+
+/// Print one row
+#[derive(Debug, Args)]
+#[command(after_help = "Example: azure-table get Blogs Channel9 2009-04-14 --system")]
+pub(crate) struct Get {
+    /// Name of the table
+    pub(crate) table: String,
+    pub(crate) partition_key: String,
+    pub(crate) row_key: String,
+    /// Only these properties, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) select: Vec<String>,
+    /// Print Timestamp and ETag too
+    #[arg(long)]
+    pub(crate) system: bool,
+    /// Format of the row
+    #[arg(long, short, value_enum, default_value_t = Format::Table)]
+    pub(crate) output: Format,
+}
+
+/// Write one row; a row with these keys is replaced
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Edm.Int32=3
+  azure-table put Blogs --json row.json
+
+Types: Edm.String (default), Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid, Edm.Binary (base64)")]
+pub(crate) struct Put {
+    #[command(flatten)]
+    pub(crate) row: Row,
+    /// Fail if there is a row with these keys
+    #[arg(long, conflicts_with = "if_match")]
+    pub(crate) insert: bool,
+}
+
+/// Write the given properties of one row; an existing row keeps the others
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: azure-table merge Blogs Channel9 2009-04-14 Rating:Edm.Int32=4 --if-match '*'"
+)]
+pub(crate) struct Merge {
+    #[command(flatten)]
+    pub(crate) row: Row,
+}
+
+/// A row to write.
+#[expect(clippy::struct_field_names, reason = "these are the names of the service")]
+#[derive(Debug, Args)]
+pub(crate) struct Row {
+    /// Name of the table
+    pub(crate) table: String,
+    #[arg(required_unless_present = "json", requires = "row_key")]
+    pub(crate) partition_key: Option<String>,
+    pub(crate) row_key: Option<String>,
+    /// Properties of the row
+    #[arg(value_name = "NAME[:TYPE]=VALUE")]
+    pub(crate) properties: Vec<String>,
+    /// Read the row with its keys as JSON from a file, or from standard input (-)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["partition_key", "row_key", "properties"])]
+    pub(crate) json: Option<PathBuf>,
+    /// Write only if the row exists with this ETag; * stands for any
+    #[arg(long, value_name = "ETAG")]
+    pub(crate) if_match: Option<String>,
+}
+
+/// Delete one row
+#[derive(Debug, Args)]
+#[command(after_help = "Example: azure-table delete Blogs Channel9 2009-04-14 --yes")]
+pub(crate) struct Delete {
+    /// Name of the table
+    pub(crate) table: String,
+    pub(crate) partition_key: String,
+    pub(crate) row_key: String,
+    /// Delete only the version with this ETag
+    #[arg(long, value_name = "ETAG", default_value = "*")]
+    pub(crate) if_match: String,
+    /// Succeed if there is no such row
+    #[arg(long)]
+    pub(crate) if_exists: bool,
+}
+
+/// Print the rows that match a filter
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: azure-table query Blogs --filter \"PartitionKey eq 'Channel9' and Rating ge 3\" --top 10"
+)]
+pub(crate) struct Query {
+    /// Name of the table
+    pub(crate) table: String,
+    /// OData filter
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Only these properties, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) select: Vec<String>,
+    /// At most this many rows
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) top: Option<u64>,
+    /// Print Timestamp and ETag too
+    #[arg(long)]
+    pub(crate) system: bool,
+    /// Print the requests that the query sends, without sending them
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Format of the rows
+    #[arg(long, short, value_enum, default_value_t = Format::Table)]
+    pub(crate) output: Format,
+}

@@ -1,0 +1,52 @@
+//! `serve`, `sql`, `completions` and `man`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+/// Run the emulator; its own --help lists the options
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    disable_version_flag = true,
+    after_help = "Example: azure-table serve --port 10002 --data tables"
+)]
+pub(crate) struct Serve {
+    /// Options of azure-table-mock
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    pub(crate) options: Vec<OsString>,
+}
+
+/// Run SQL over the tables, by the program azure-table-sql
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    disable_version_flag = true,
+    after_help = "Example: azure-table sql 'SELECT count(*) FROM \"Blogs\"'"
+)]
+pub(crate) struct Sql {
+    /// Arguments of azure-table-sql
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: azure-table completions bash > ~/.local/share/bash-completion/completions/azure-table"
+)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Write the man pages to a folder
+#[derive(Debug, Args)]
+#[command(after_help = "Example: azure-table man ~/.local/share/man/man1")]
+pub(crate) struct Man {
+    /// The folder, which is created if it is missing
+    pub(crate) folder: PathBuf,
+}

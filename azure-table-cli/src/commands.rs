@@ -1,0 +1,55 @@
+//! The commands, a file each.
+
+pub(crate) mod completions;
+mod copy;
+mod count;
+mod create;
+mod delete;
+pub(crate) mod diff;
+mod drop;
+mod export;
+mod get;
+pub(crate) mod import;
+pub(crate) mod man;
+mod merge;
+mod put;
+mod query;
+mod sas;
+pub(crate) mod serve;
+mod sql;
+mod tables;
+mod whoami;
+
+use azure_table_client::{ETag, IfMatch};
+
+use crate::args::{Command, Globals};
+use crate::failure::Result;
+
+/// Runs a command that needs the runtime.
+pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
+    match command {
+        Command::Tables(args) => tables::run(args, globals).await,
+        Command::Create(args) => create::run(args, globals).await,
+        Command::Drop(args) => drop::run(args, globals).await,
+        Command::Get(args) => get::run(args, globals).await,
+        Command::Put(args) => put::run(args, globals).await,
+        Command::Merge(args) => merge::run(args, globals).await,
+        Command::Delete(args) => delete::run(args, globals).await,
+        Command::Query(args) => query::run(args, globals).await,
+        Command::Count(args) => count::run(args, globals).await,
+        Command::Export(args) => export::run(args, globals).await,
+        Command::Import(args) => import::run(args, globals).await,
+        Command::Copy(args) => copy::run(args, globals).await,
+        Command::Diff(args) => diff::run(args, globals).await,
+        Command::Sas(args) => sas::run(args, globals).await,
+        Command::Whoami(args) => whoami::run(args, globals).await,
+        Command::Sql(args) => sql::run(args, globals).await,
+        // `main` runs these without the runtime.
+        Command::Serve(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
+    }
+}
+
+/// Reads the condition of a write: an ETag, or `*` for any version.
+fn if_match(text: &str) -> IfMatch {
+    if text == "*" { IfMatch::Any } else { IfMatch::Tag(ETag::from(text)) }
+}

@@ -1,0 +1,136 @@
+//! `copy`: the rows of a table into another table, possibly of another account or service.
+
+mod frontier;
+mod refused;
+mod run;
+mod source;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use azure_table_client::{Dialect, DynamicEntity, Error, TableClient, TableServiceClient};
+
+use crate::args::{Copy, Globals};
+use crate::checkpoint::{CheckpointFile, Job};
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::progress::{Progress, counted};
+use frontier::{Frontier, Saved};
+use refused::RefusedFile;
+use run::{Ended, Reason, Run};
+use source::Source;
+
+pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
+    let from = args.sides.first(&globals.connection)?;
+    let to = args.sides.second(&globals.connection)?;
+    let source = from.table_named::<DynamicEntity>(&args.source);
+    let target = to.table_named::<DynamicEntity>(&args.target);
+    check_tables(&from, &source, &to, &target)?;
+    let job = Job::new("copy")
+        .with("source", from.endpoint())
+        .with("table", source.name())
+        .with("target", to.endpoint())
+        .with("target table", target.name())
+        .with("filter", args.filter.clone().unwrap_or_default())
+        .with("mode", args.mode.name());
+    let checkpoint = CheckpointFile::new(args.checkpoint_path(), job);
+    let position = checkpoint.begin(args.resume)?;
+    let is_resumed = position.is_some();
+    let saved = match position {
+        Some(position) => Saved::from_json(&position).ok_or_else(|| {
+            let path = checkpoint.path().display();
+            Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
+        })?,
+        None => Saved::default(),
+    };
+    let refused = RefusedFile::open(args.refused_path(), saved.refused_bytes)?;
+    let interrupt = Interrupt::install()?;
+    if args.create {
+        target.create_if_not_exists().await?;
+    } else if to.dialect() == Dialect::CosmosDb && !target.table_exists().await? {
+        // Cosmos DB refuses each row of a missing table like a missing row.
+        let message = format!("the table {} does not exist: add --create", target.name());
+        return Err(Failure::new(Exit::NotFound, message));
+    }
+    let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
+    let run = Run {
+        source: Source { table: source, filter: args.filter, ranges: args.parallel.into() },
+        target,
+        has_key_order: from.dialect() == Dialect::AzureStorage,
+        mode: args.mode,
+        concurrency: args.concurrency.into(),
+        give_up_after: Duration::from_secs(args.give_up_after),
+        is_resumed,
+        checkpoint,
+        refused,
+        progress: Progress::new(globals.quiet, "copy", None),
+    };
+    conclude(run.run(Frontier::new(saved), &interrupt).await?, &paths, globals.quiet)
+}
+
+/// Checks that the tables are not the same one, whose copy would read its own rows.
+fn check_tables(
+    from: &TableServiceClient,
+    source: &TableClient<DynamicEntity>,
+    to: &TableServiceClient,
+    target: &TableClient<DynamicEntity>,
+) -> Result<()> {
+    // Only Cosmos DB has case-sensitive names.
+    let is_same_table = match from.dialect() {
+        Dialect::CosmosDb => source.name() == target.name(),
+        _ => source.name().eq_ignore_ascii_case(target.name()),
+    };
+    if is_same_table && from.endpoint().eq_ignore_ascii_case(to.endpoint()) {
+        return Err(Failure::usage("the source and the target are the same table"));
+    }
+    Ok(())
+}
+
+/// The files that a copy leaves.
+#[derive(Debug)]
+struct Paths {
+    checkpoint: PathBuf,
+    refused: PathBuf,
+}
+
+/// Reports the end of a run.
+fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
+    let Ended { saved, reason, is_unknown, has_checkpoint } = ended;
+    let copied = format!("{} copied", counted(saved.copied, "row"));
+    let again = format!("continue with --resume (checkpoint {})", paths.checkpoint.display());
+    match reason {
+        Reason::Interrupted => {
+            Err(Failure::new(Exit::Interrupted, format!("interrupted: {copied}; {again}")))
+        }
+        Reason::Stopped(cause) => {
+            let failure = match cause.downcast_ref::<Error>() {
+                Some(error) => Failure::from(error.clone()),
+                None => Failure::new(Exit::Failed, cause.to_string()),
+            };
+            if !has_checkpoint {
+                return Err(failure);
+            }
+            let message = format!("{}; {copied}; {again}", failure.message());
+            Err(Failure::new(failure.exit(), message))
+        }
+        Reason::Complete if !saved.unresolved.is_empty() => {
+            let rows = counted(saved.unresolved.len() as u64, "row");
+            let (exit, problem) = if is_unknown {
+                (Exit::Unknown, "with an unknown outcome")
+            } else {
+                (Exit::Failed, "not copied")
+            };
+            Err(Failure::new(exit, format!("{rows} {problem}; {copied}; {again}")))
+        }
+        Reason::Complete if saved.refused > 0 => {
+            let (rows, list) = (counted(saved.refused, "row"), paths.refused.display());
+            Err(Failure::new(Exit::Partial, format!("{rows} refused, see {list}; {copied}")))
+        }
+        Reason::Complete => {
+            if !is_quiet {
+                eprintln!("{copied}");
+            }
+            Ok(())
+        }
+    }
+}

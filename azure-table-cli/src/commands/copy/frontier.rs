@@ -1,0 +1,280 @@
+//! The rows of a copy that were read and not resolved, and the position up to which all others are resolved.
+
+use std::collections::{HashSet, VecDeque};
+
+use azure_table_client::EntityKey;
+use serde_json::{Value, json};
+
+/// The state of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RowState {
+    /// The row was read.
+    Open,
+    /// The target has the row.
+    Copied,
+    /// The row cannot be copied, for this reason.
+    Refused(String),
+    /// The run does not know whether the target has the row. A resumed run copies it again.
+    Unresolved,
+}
+
+/// A row that was refused, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) key: EntityKey,
+    pub(super) reason: String,
+}
+
+/// The rows in the order of reading. Once the first row has an outcome, the position moves over it.
+#[derive(Debug, Default)]
+pub(super) struct Frontier {
+    rows: VecDeque<Row>,
+    /// The index of the next row in the bulk run.
+    next_index: u64,
+    saved: Saved,
+    /// The refused rows that the position moved over and that were not taken yet.
+    refused: Vec<Refused>,
+}
+
+/// The part of the state that a checkpoint keeps.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Saved {
+    /// All rows of the source up to this key are resolved, except `unresolved`; `None` at the start.
+    pub(super) position: Option<EntityKey>,
+    pub(super) unresolved: HashSet<EntityKey>,
+    /// The number of rows up to the position that were copied.
+    pub(super) copied: u64,
+    /// The number of rows up to the position that were refused.
+    pub(super) refused: u64,
+    /// The size of the file that lists them.
+    pub(super) refused_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Row {
+    /// The index of the row in the bulk run. A row that was refused before it was sent has the index of the next one.
+    index: u64,
+    key: EntityKey,
+    /// Whether the position moves to this key: not if a resumed run copies it again.
+    is_in_order: bool,
+    state: RowState,
+}
+
+impl Frontier {
+    pub(super) fn new(saved: Saved) -> Self {
+        Self { saved, ..Self::default() }
+    }
+
+    pub(super) const fn saved(&self) -> &Saved {
+        &self.saved
+    }
+
+    /// Adds the row that the bulk run reads next.
+    pub(super) fn read(&mut self, key: EntityKey, is_in_order: bool) {
+        self.rows.push_back(Row {
+            index: self.next_index,
+            key,
+            is_in_order,
+            state: RowState::Open,
+        });
+        self.next_index += 1;
+    }
+
+    /// Adds a row that the bulk run does not read.
+    pub(super) fn refuse(&mut self, key: EntityKey, is_in_order: bool, reason: String) {
+        let state = RowState::Refused(reason);
+        self.rows.push_back(Row { index: self.next_index, key, is_in_order, state });
+    }
+
+    /// Adds a row that was not resolved and that the target has.
+    pub(super) fn skip(&mut self, key: EntityKey) {
+        let (index, state) = (self.next_index, RowState::Copied);
+        self.rows.push_back(Row { index, key, is_in_order: false, state });
+    }
+
+    /// Sets the outcome of the row with this index.
+    pub(super) fn end(&mut self, index: u64, state: RowState) {
+        // The last of several rows with one index is the one that was sent.
+        let after = self.rows.partition_point(|row| row.index <= index);
+        if let Some(row) = after.checked_sub(1).and_then(|at| self.rows.get_mut(at))
+            && row.index == index
+        {
+            row.state = state;
+        }
+    }
+
+    /// Moves the position over all rows that have an outcome; returns their number.
+    pub(super) fn advance(&mut self) -> usize {
+        let is_open = |row: &Row| row.state == RowState::Open;
+        let ended = self.rows.iter().position(is_open).unwrap_or(self.rows.len());
+        for Row { key, is_in_order, state, .. } in self.rows.drain(..ended) {
+            match state {
+                RowState::Open => {}
+                RowState::Copied => {
+                    self.saved.copied += 1;
+                    self.saved.unresolved.remove(&key);
+                }
+                RowState::Refused(reason) => {
+                    self.saved.refused += 1;
+                    self.saved.unresolved.remove(&key);
+                    self.refused.push(Refused { key: key.clone(), reason });
+                }
+                RowState::Unresolved => {
+                    self.saved.unresolved.insert(key.clone());
+                }
+            }
+            if is_in_order {
+                self.saved.position = Some(key);
+            }
+        }
+        ended
+    }
+
+    /// Forgets a row of an earlier run that the source does not have any more.
+    pub(super) fn forget(&mut self, key: &EntityKey) {
+        self.saved.unresolved.remove(key);
+    }
+
+    /// Returns the refused rows that the position moved over since the last call.
+    pub(super) fn take_refused(&mut self) -> Vec<Refused> {
+        std::mem::take(&mut self.refused)
+    }
+}
+
+impl Saved {
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "after": self.position.as_ref().map(key_to_json),
+            "unresolved": self.unresolved.iter().map(key_to_json).collect::<Vec<_>>(),
+            "copied": self.copied,
+            "refused": self.refused,
+            "refusedBytes": self.refused_bytes,
+        })
+    }
+
+    /// Reads the result of [`to_json`](Self::to_json); `None` for another value.
+    pub(super) fn from_json(value: &Value) -> Option<Self> {
+        let position = match value.get("after")? {
+            Value::Null => None,
+            key => Some(key_from_json(key)?),
+        };
+        let unresolved = value.get("unresolved")?.as_array()?.iter().map(key_from_json);
+        Some(Self {
+            position,
+            unresolved: unresolved.collect::<Option<_>>()?,
+            copied: value.get("copied")?.as_u64()?,
+            refused: value.get("refused")?.as_u64()?,
+            refused_bytes: value.get("refusedBytes")?.as_u64()?,
+        })
+    }
+}
+
+fn key_to_json(key: &EntityKey) -> Value {
+    json!({"PartitionKey": key.partition_key, "RowKey": key.row_key})
+}
+
+fn key_from_json(value: &Value) -> Option<EntityKey> {
+    let text = |name| value.get(name)?.as_str();
+    Some(EntityKey::new(text("PartitionKey")?, text("RowKey")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(n: u64) -> EntityKey {
+        EntityKey::new("p", format!("{n:04}"))
+    }
+
+    #[test]
+    fn rows_refused_before_sending_share_an_index_with_the_next_one() {
+        let mut frontier = Frontier::default();
+        frontier.read(key(0), true);
+        frontier.refuse(key(1), true, "a".into());
+        frontier.refuse(key(2), true, "b".into());
+        frontier.read(key(3), true);
+        frontier.end(1, RowState::Copied);
+        frontier.end(7, RowState::Copied);
+        assert_eq!(frontier.advance(), 0);
+        frontier.end(0, RowState::Copied);
+        assert_eq!(frontier.advance(), 4);
+        assert_eq!((frontier.saved().copied, frontier.saved().refused), (2, 2));
+        assert_eq!(frontier.saved().position, Some(key(3)));
+        let refused = frontier.take_refused();
+        assert_eq!(refused.iter().map(|row| &*row.reason).collect::<String>(), "ab");
+        // An outcome that comes twice changes nothing.
+        frontier.end(1, RowState::Unresolved);
+        assert_eq!(frontier.advance(), 0);
+    }
+
+    #[test]
+    fn a_row_is_unresolved_until_a_later_run_copies_it() {
+        let mut frontier = Frontier::default();
+        for n in 0..3 {
+            frontier.read(key(n), true);
+            frontier.end(n, if n == 1 { RowState::Copied } else { RowState::Unresolved });
+        }
+        frontier.advance();
+        let saved = Saved::from_json(&frontier.saved().to_json()).unwrap();
+        assert_eq!(&saved, frontier.saved());
+        assert_eq!(saved.unresolved, HashSet::from([key(0), key(2)]));
+        assert_eq!(saved.position, Some(key(2)));
+
+        let mut frontier = Frontier::new(saved);
+        frontier.read(key(0), false);
+        frontier.end(0, RowState::Copied);
+        frontier.forget(&key(2));
+        frontier.advance();
+        let saved = frontier.saved();
+        assert_eq!((saved.copied, saved.unresolved.len()), (2, 0));
+        assert_eq!(saved.position, Some(key(2)));
+    }
+
+    #[test]
+    fn other_json_is_not_a_state() {
+        for other in [Value::Null, json!({}), json!({"after": 1, "unresolved": []})] {
+            assert_eq!(Saved::from_json(&other), None, "{other}");
+        }
+    }
+
+    proptest! {
+        /// Whenever a run is killed, the rows after the position and the unresolved ones include every row that the
+        /// target may lack, and no row counts twice.
+        #[test]
+        fn nothing_is_lost_whatever_the_order_of_outcomes(
+            order in Just((0_u64..40).collect::<Vec<_>>()).prop_shuffle(),
+            states in proptest::collection::vec(0_u8..3, 40),
+            stop in 0_usize..=40,
+        ) {
+            let mut frontier = Frontier::default();
+            for n in 0..40 {
+                frontier.read(key(n), true);
+            }
+            let mut ended = BTreeMap::new();
+            for n in order.into_iter().take(stop) {
+                let state = match states[usize::try_from(n).unwrap()] {
+                    0 => RowState::Copied,
+                    1 => RowState::Refused("r".into()),
+                    _ => RowState::Unresolved,
+                };
+                ended.insert(n, state.clone());
+                frontier.end(n, state);
+                frontier.advance();
+            }
+            let saved = frontier.saved();
+            for n in 0..40 {
+                let is_done = saved.position.as_ref().is_some_and(|position| key(n).row_key <= position.row_key);
+                let is_again = !is_done || saved.unresolved.contains(&key(n));
+                let is_resolved = matches!(ended.get(&n), Some(RowState::Copied | RowState::Refused(_)));
+                prop_assert!(is_again || is_resolved);
+            }
+            let done = saved.copied + saved.refused + saved.unresolved.len() as u64;
+            let position = saved.position.as_ref().map_or(0, |key| key.row_key.parse::<u64>().unwrap() + 1);
+            prop_assert_eq!(done, position);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The bulk run of a copy.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
+use azure_table_client::{DynamicEntity, Error, TableClient};
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::frontier::{Frontier, RowState, Saved};
+use super::refused::RefusedFile;
+use super::source::{Read, Source};
+use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::commands::import::Mode;
+use crate::failure::Result;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+
+/// The limit on the rows after the position, so that the memory is bounded while a partition waits.
+const MAX_ROWS: usize = 100_000;
+
+/// A copy that is about to run.
+pub(super) struct Run {
+    pub(super) source: Source,
+    pub(super) target: TableClient<DynamicEntity>,
+    /// Whether the source returns rows in key order, so that a position means something.
+    pub(super) has_key_order: bool,
+    pub(super) mode: Mode,
+    pub(super) concurrency: usize,
+    pub(super) give_up_after: Duration,
+    pub(super) is_resumed: bool,
+    pub(super) checkpoint: CheckpointFile,
+    pub(super) refused: RefusedFile,
+    pub(super) progress: Progress,
+}
+
+/// The end of a run. Its checkpoint is saved.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) saved: Saved,
+    pub(super) reason: Reason,
+    /// Whether the target may have a row that is not resolved.
+    pub(super) is_unknown: bool,
+    /// Whether the run can be resumed.
+    pub(super) has_checkpoint: bool,
+}
+
+/// The reason why a run ended.
+#[derive(Debug)]
+pub(super) enum Reason {
+    /// All rows of the source were read.
+    Complete,
+    Interrupted,
+    Stopped(Cause),
+}
+
+/// The state that the reader, the bulk run and the timer share.
+struct Shared {
+    frontier: Mutex<Frontier>,
+    /// A permit for each row that may be read.
+    permits: Semaphore,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Frontier> {
+        self.frontier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves the position, and permits as many further rows.
+    fn advance(&self, frontier: &mut Frontier) {
+        self.permits.add_permits(frontier.advance());
+    }
+}
+
+impl Run {
+    pub(super) async fn run(mut self, frontier: Frontier, interrupt: &Interrupt) -> Result<Ended> {
+        let frontier = Mutex::new(frontier);
+        let shared = Arc::new(Shared { frontier, permits: Semaphore::new(MAX_ROWS) });
+        // A run that is killed at once can be resumed too.
+        self.save(&shared)?;
+        let rows = self.rows(&shared)?;
+        let bulk = self.bulk(&shared)?;
+        let monitor = bulk.monitor();
+        let (mut bulk, mut stop) = (pin!(bulk.try_run_stream(rows)), pin!(interrupt.wait()));
+        let mut timer = interval_at(Instant::now() + SAVE_EVERY, SAVE_EVERY);
+        timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let is_interrupted = loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break true,
+                _ = &mut bulk => break false,
+                _ = timer.tick() => { self.save(&shared)?; }
+            }
+        };
+        let report = monitor.report();
+        let mut reason = match report.stopped {
+            _ if is_interrupted => Reason::Interrupted,
+            Some(cause) => Reason::Stopped(cause),
+            None => Reason::Complete,
+        };
+        if self.mode == Mode::Insert && matches!(reason, Reason::Complete) {
+            tokio::select! {
+                () = &mut stop => reason = Reason::Interrupted,
+                _ = self.resolve_inserts(&shared) => {}
+            }
+        }
+        let saved = self.save(&shared)?;
+        self.progress.finish();
+        let is_unknown = report.progress.unknown > 0;
+        let has_checkpoint = match reason {
+            Reason::Complete => !saved.unresolved.is_empty(),
+            Reason::Interrupted => true,
+            // A table that does not exist, for example: nothing was written.
+            Reason::Stopped(_) => self.is_resumed || is_unknown || report.progress.applied > 0,
+        };
+        if !has_checkpoint {
+            self.checkpoint.remove()?;
+        }
+        Ok(Ended { saved, reason, is_unknown, has_checkpoint })
+    }
+
+    /// Saves the list of refused rows, then the position behind them. Returns the state of this moment.
+    fn save(&mut self, shared: &Shared) -> Result<Saved> {
+        let (refused, mut saved) = {
+            let mut frontier = shared.lock();
+            (frontier.take_refused(), frontier.saved().clone())
+        };
+        saved.refused_bytes = self.refused.add(&refused)?;
+        let start = Saved::default();
+        self.checkpoint.save(&if self.has_key_order { &saved } else { &start }.to_json())?;
+        Ok(saved)
+    }
+
+    /// The operations on the rows that an earlier run did not resolve, and on all rows after its position.
+    fn rows(
+        &self,
+        shared: &Arc<Shared>,
+    ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, Error>>> {
+        let saved = shared.lock().saved().clone();
+        let again = self.source.rows_of(saved.unresolved.into_iter().collect());
+        let later = self.source.rows_after(saved.position.as_ref())?;
+        let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
+        let (mode, shared) = (self.mode, Arc::clone(shared));
+        let operations = reads.try_filter_map(move |(read, is_in_order)| {
+            let shared = Arc::clone(&shared);
+            async move {
+                if let Ok(permit) = shared.permits.acquire().await {
+                    permit.forget();
+                }
+                let mut frontier = shared.lock();
+                match read {
+                    Read::Row(row) => {
+                        frontier.read(row.key().clone(), is_in_order);
+                        return Ok(Some(mode.operation(row)));
+                    }
+                    Read::Refused(key, reason) => {
+                        frontier.refuse(key, is_in_order, reason);
+                        shared.advance(&mut frontier);
+                    }
+                    Read::Missing(key) => {
+                        frontier.forget(&key);
+                        shared.permits.add_permits(1);
+                    }
+                }
+                Ok(None)
+            }
+        });
+        Ok(operations.boxed())
+    }
+
+    /// Compares the rows whose insert has an unknown outcome with those of the target: another insert would fail in any
+    /// case. Rows that cannot be read stay unresolved.
+    async fn resolve_inserts(&self, shared: &Shared) -> std::result::Result<(), Error> {
+        let keys = shared.lock().saved().unresolved.iter().cloned().collect();
+        let mut pairs = self.source.pairs_of(keys, &self.target);
+        while let Some((key, source, target)) = pairs.try_next().await? {
+            let mut frontier = shared.lock();
+            match (source, target) {
+                (None, _) => frontier.forget(&key),
+                (Some(source), Some(target)) if has_same_properties(&source, &target) => {
+                    frontier.skip(key);
+                }
+                (Some(_), Some(_)) => {
+                    let reason = "the target has a different row with this key".to_owned();
+                    frontier.refuse(key, false, reason);
+                }
+                (Some(_), None) => {}
+            }
+            frontier.advance();
+        }
+        Ok(())
+    }
+
+    fn bulk(&self, shared: &Arc<Shared>) -> Result<Bulk<DynamicEntity>> {
+        let (shared, progress) = (Arc::clone(shared), self.progress.clone());
+        let on_row = move |row: &RowResult| {
+            let mut frontier = shared.lock();
+            let state = state_of(&row.outcome);
+            if state != RowState::Unresolved {
+                progress.add_rows(1);
+            }
+            frontier.end(row.index, state);
+            shared.advance(&mut frontier);
+        };
+        let (mut bytes, progress) = (0, self.progress.clone());
+        let on_progress = move |now: &azure_table_client::bulk::Progress| {
+            progress.add_bytes(now.bytes - bytes);
+            progress.set_throttled(now.throttled);
+            bytes = now.bytes;
+        };
+        let bulk = self.target.bulk().concurrency(self.concurrency);
+        let bulk = bulk.give_up_after(self.give_up_after);
+        let bulk = bulk.on_row(on_row).on_progress(on_progress);
+        Ok(if self.is_resumed { bulk.resume(earlier_run()?) } else { bulk })
+    }
+}
+
+/// A checkpoint without any row of the input: an earlier run may have applied each of them, so that the run reads a row
+/// back before it reports a conflict.
+fn earlier_run() -> Result<Checkpoint> {
+    let last = u64::MAX;
+    Ok(format!("1.{}-{last}", last - 1).parse::<Checkpoint>()?)
+}
+
+/// Compares the properties, in any order.
+fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
+    a.properties().len() == b.properties().len()
+        && a.properties().all(|(name, value)| b.value(name) == Some(value))
+}
+
+fn state_of(outcome: &RowOutcome) -> RowState {
+    match outcome {
+        RowOutcome::Applied { .. } => RowState::Copied,
+        RowOutcome::Failed(error) if outcome.is_resolved() => RowState::Refused(error.to_string()),
+        _ => RowState::Unresolved,
+    }
+}

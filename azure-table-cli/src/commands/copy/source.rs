@@ -1,0 +1,99 @@
+//! The rows of the source table, from a position on.
+
+use azure_table_client::filter::{CompareOp, Filter};
+use azure_table_client::{DynamicEntity, EntityKey, Error, Stored, TableClient};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+
+/// The number of rows that are read again at the same time.
+const AGAIN: usize = 8;
+
+/// A step of reading the source.
+#[derive(Debug)]
+pub(super) enum Read {
+    Row(DynamicEntity),
+    /// A row that cannot be copied, for this reason.
+    Refused(EntityKey, String),
+    /// A row that an earlier run did not resolve and that the source does not have any more.
+    Missing(EntityKey),
+}
+
+/// A key, and the rows of the source and of the target that have it.
+pub(super) type Pair = (EntityKey, Option<DynamicEntity>, Option<DynamicEntity>);
+
+/// The source table and the selection of its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) table: TableClient<DynamicEntity>,
+    pub(super) filter: Option<String>,
+    /// The number of key ranges that are read at the same time.
+    pub(super) ranges: usize,
+}
+
+impl Source {
+    /// Reads the rows after this key in key order, or all rows.
+    pub(super) fn rows_after(
+        &self,
+        after: Option<&EntityKey>,
+    ) -> Result<BoxStream<'static, Result<Read, Error>>, Error> {
+        let Some(EntityKey { partition_key, row_key }) = after else {
+            return Ok(self.scan(None));
+        };
+        // One filter for both would make the service scan the table from its beginning.
+        let rest = Filter::partition(partition_key)
+            & Filter::compare("RowKey", CompareOp::Gt, row_key.as_str())?;
+        let later = Filter::compare("PartitionKey", CompareOp::Gt, partition_key.as_str())?;
+        Ok(self.scan(Some(rest)).chain(self.scan(Some(later))).boxed())
+    }
+
+    fn scan(&self, keys: Option<Filter>) -> BoxStream<'static, Result<Read, Error>> {
+        let mut query = self.table.query().allow_scan();
+        if let Some(filter) = &self.filter {
+            query = query.filter_text(filter);
+        }
+        if let Some(keys) = keys {
+            query = query.matching(&keys);
+        }
+        let query = query.results();
+        let rows =
+            if self.ranges > 1 { query.parallel(self.ranges).stream() } else { query.stream() };
+        rows.map(|row| match row? {
+            Ok(row) => Ok(Read::Row(row)),
+            Err(error) => match error.key().cloned() {
+                Some(key) => Ok(Read::Refused(key, error.to_string())),
+                None => Err(error.into()),
+            },
+        })
+        .boxed()
+    }
+
+    /// Reads the rows that an earlier run did not resolve.
+    pub(super) fn rows_of(&self, keys: Vec<EntityKey>) -> BoxStream<'static, Result<Read, Error>> {
+        let source = self.table.clone();
+        let read = move |key| {
+            let source = source.clone();
+            async move {
+                let row = source.get_if_exists(&key).await?;
+                Ok(row.map_or(Read::Missing(key), |row| Read::Row(row.into_inner())))
+            }
+        };
+        stream::iter(keys).map(read).buffered(AGAIN).boxed()
+    }
+
+    /// Reads these rows and those of the target with the same keys.
+    pub(super) fn pairs_of(
+        &self,
+        keys: Vec<EntityKey>,
+        target: &TableClient<DynamicEntity>,
+    ) -> BoxStream<'static, Result<Pair, Error>> {
+        let (source, target) = (self.table.clone(), target.clone());
+        let read = move |key| {
+            let (source, target) = (source.clone(), target.clone());
+            async move {
+                let row = source.get_if_exists(&key).await?;
+                let copy = target.get_if_exists(&key).await?;
+                Ok((key, row.map(Stored::into_inner), copy.map(Stored::into_inner)))
+            }
+        };
+        stream::iter(keys).map(read).buffered(AGAIN).boxed()
+    }
+}

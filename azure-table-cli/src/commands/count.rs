@@ -1,0 +1,83 @@
+//! `count`: the rows of a table, or of each partition.
+
+mod largest;
+
+use std::io::{self, BufWriter, Write as _};
+
+use azure_table_client::client::EntityStream;
+use azure_table_client::{Dialect, TableEntity};
+use futures_util::TryStreamExt as _;
+use serde_json::json;
+
+use crate::args::{Count, Globals, Lines};
+use crate::failure::{Failure, Result};
+use crate::progress::{Progress, counted, grouped};
+use largest::{Largest, Partition};
+
+/// The keys of a row. Only the PartitionKey is transferred.
+#[derive(Debug, TableEntity)]
+struct Keys {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: String,
+}
+
+pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    let mut query = service.table_named::<Keys>(&args.table).query().allow_scan();
+    if let Some(filter) = &args.filter {
+        query = query.filter_text(filter);
+    }
+    let query = query.select(|keys| keys.partition);
+    let rows = match (usize::from(args.parallel), args.by_partition) {
+        (1, _) => query.stream(),
+        (ranges, false) => query.parallel(ranges).unordered().stream(),
+        // The rows of a partition follow each other.
+        (ranges, true) => query.parallel(ranges).stream(),
+    };
+    let progress = Progress::new(globals.quiet, "count", None);
+    let has_key_order = service.dialect() == Dialect::AzureStorage;
+    let largest = args.by_partition.then(|| Largest::new(args.top, has_key_order));
+    let (rows, largest) = count(rows, largest, &progress).await?;
+    progress.finish();
+    print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))
+}
+
+async fn count(
+    mut rows: EntityStream<String>,
+    mut largest: Option<Largest>,
+    progress: &Progress,
+) -> Result<(u64, Option<Largest>)> {
+    let mut count = 0;
+    while let Some(partition) = rows.try_next().await? {
+        count += 1;
+        progress.add_rows(1);
+        if let Some(largest) = &mut largest {
+            largest.add(partition);
+        }
+    }
+    Ok((count, largest))
+}
+
+fn print(rows: u64, largest: Option<Largest>, lines: Lines, is_quiet: bool) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let Some(largest) = largest else {
+        writeln!(out, "{rows}")?;
+        return out.flush();
+    };
+    let (partitions, all) = largest.finish();
+    let width = partitions.first().map_or(0, |largest| grouped(largest.rows).len());
+    for Partition { key, rows } in &partitions {
+        match lines {
+            Lines::Text => writeln!(out, "{:>width$}  {key:?}", grouped(*rows))?,
+            Lines::Jsonl => writeln!(out, "{}", json!({"PartitionKey": key, "rows": rows}))?,
+        }
+    }
+    out.flush()?;
+    if !is_quiet {
+        let (rows, all) = (counted(rows, "row"), counted(all, "partition"));
+        eprintln!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64));
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Reads the rows of a table and writes them one after another.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use azure_table_client::client::{EntityStream, Query};
+use azure_table_client::filter::{CompareOp, Filter};
+use azure_table_client::{DynamicEntity, EntityKey, TableClient};
+use futures_util::{Stream, StreamExt as _, stream};
+
+use super::position::Position;
+use crate::checkpoint::CheckpointFile;
+use crate::failure::{Exit, Failure, Result};
+use crate::format::{Output, RowWriter, jsonl};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+
+/// The rows that an export reads.
+pub(super) struct Download {
+    pub(super) table: TableClient<DynamicEntity>,
+    pub(super) filter: Option<String>,
+    pub(super) select: Vec<String>,
+    /// The number of key ranges that are read concurrently.
+    pub(super) parallel: usize,
+    pub(super) interrupt: Interrupt,
+    pub(super) progress: Progress,
+    /// The time between two saves of the checkpoint.
+    pub(super) save_every: Duration,
+    /// Whether the ETag and the Timestamp are written.
+    pub(super) system: bool,
+}
+
+/// The number of rows between two updates of the progress.
+const ROWS_PER_UPDATE: u64 = 256;
+
+impl Download {
+    /// Writes all rows, and returns their number. An interrupt is an error.
+    pub(super) async fn all(&self, mut writer: Box<dyn RowWriter>) -> Result<u64> {
+        let count = self.write_all(&mut *writer).await;
+        self.progress.finish();
+        let count = count?;
+        writer.finish()?;
+        Ok(count)
+    }
+
+    async fn write_all(&self, writer: &mut dyn RowWriter) -> Result<u64> {
+        let mut stop = pin!(self.interrupt.wait());
+        let mut rows = pin!(self.rows(None)?);
+        let mut count = 0_u64;
+        loop {
+            let row = tokio::select! {
+                biased;
+                () = &mut stop => {
+                    let message = format!("interrupted after {count} rows");
+                    return Err(Failure::new(Exit::Interrupted, message));
+                }
+                row = rows.next() => row,
+            };
+            let Some(row) = row else { break };
+            writer.write(&row?)?;
+            count += 1;
+            if count.is_multiple_of(ROWS_PER_UPDATE) {
+                self.progress.add_rows(ROWS_PER_UPDATE);
+            }
+        }
+        self.progress.add_rows(count % ROWS_PER_UPDATE);
+        Ok(count)
+    }
+
+    /// Writes all rows after the position to a file of JSON lines, and keeps the checkpoint up to date. Returns the last
+    /// position.
+    pub(super) async fn to_file(
+        &self,
+        path: &Path,
+        position: Position,
+        checkpoint: &CheckpointFile,
+    ) -> Result<Position> {
+        let mut sink = Sink::open(path, position, checkpoint, self)?;
+        self.progress.add_rows(sink.position.rows);
+        self.progress.add_bytes(sink.position.bytes);
+        let result = self.fill(&mut sink).await;
+        // Also after an error: the rows that were read need not be read again.
+        if !sink.is_damaged {
+            sink.position.is_complete = matches!(result, Ok(true));
+            sink.save()?;
+        }
+        match result {
+            Ok(true) => Ok(sink.position),
+            Ok(false) => {
+                let rows = sink.position.rows;
+                let message =
+                    format!("interrupted after {rows} rows: add --resume to read the other rows");
+                Err(Failure::new(Exit::Interrupted, message))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns `false` if the user interrupts it.
+    async fn fill(&self, sink: &mut Sink<'_>) -> Result<bool> {
+        let mut stop = pin!(self.interrupt.wait());
+        let mut rows = pin!(self.rows(sink.position.after.as_ref())?);
+        loop {
+            let row = tokio::select! {
+                biased;
+                () = &mut stop => return Ok(false),
+                row = rows.next() => row,
+            };
+            let Some(row) = row else { return Ok(true) };
+            let before = sink.writer.bytes();
+            sink.write(&row?)?;
+            self.progress.add_rows(1);
+            self.progress.add_bytes(sink.writer.bytes() - before);
+        }
+    }
+
+    /// The rows in key order, after this key.
+    fn rows(
+        &self,
+        after: Option<&EntityKey>,
+    ) -> Result<impl Stream<Item = Result<DynamicEntity>> + use<>> {
+        let streams = self.queries(after)?.into_iter().map(|query| self.stream(query));
+        let streams: Vec<_> = streams.collect();
+        Ok(stream::iter(streams).flatten().map(|row| row.map_err(Failure::from)))
+    }
+
+    fn stream(&self, query: Query<DynamicEntity>) -> EntityStream<DynamicEntity> {
+        if self.parallel > 1 { query.parallel(self.parallel).stream() } else { query.stream() }
+    }
+
+    /// One query of all rows, or the queries of the rows after a key: first the rest of its partition, then the
+    /// partitions after it. A single filter with `or` would make the service scan the table.
+    fn queries(&self, after: Option<&EntityKey>) -> Result<Vec<Query<DynamicEntity>>> {
+        let mut query = self.table.query();
+        if let Some(filter) = &self.filter {
+            query = query.filter_text(filter);
+        }
+        if !self.select.is_empty() {
+            query = query.select_names(&self.select);
+        }
+        let Some(key) = after else { return Ok(vec![query]) };
+        let beyond = |name: &str, value: &str| {
+            Filter::compare(name, CompareOp::Gt, value)
+                .map_err(|error| Failure::new(Exit::Failed, error.to_string()))
+        };
+        let rest = query.clone().partition(&key.partition_key);
+        Ok(vec![
+            rest.matching(&beyond("RowKey", &key.row_key)?),
+            query.matching(&beyond("PartitionKey", &key.partition_key)?),
+        ])
+    }
+}
+
+/// The file of an export, with its checkpoint.
+struct Sink<'c> {
+    writer: jsonl::Writer,
+    file: File,
+    path: &'c Path,
+    checkpoint: &'c CheckpointFile,
+    /// The rows that were written; they are safe after a save.
+    position: Position,
+    /// The size of the file before this run.
+    start: u64,
+    saved: Instant,
+    save_every: Duration,
+    /// Whether a write failed: the end of the file is unknown, and the last checkpoint stays.
+    is_damaged: bool,
+}
+
+impl<'c> Sink<'c> {
+    /// Opens the file and cuts off everything after the position.
+    fn open(
+        path: &'c Path,
+        position: Position,
+        checkpoint: &'c CheckpointFile,
+        download: &Download,
+    ) -> Result<Self> {
+        let failed = |error| Failure::file("write", path, error);
+        let mut options = OpenOptions::new();
+        // `append`: writes follow the rows that the file has.
+        let file = options.create(true).append(true).open(path).map_err(failed)?;
+        let found = file.metadata().map_err(failed)?.len();
+        if found < position.bytes {
+            let message = format!(
+                "{} is not the file of the checkpoint: it has {found} bytes, and the checkpoint has {}",
+                path.display(),
+                position.bytes
+            );
+            return Err(Failure::new(Exit::Failed, message));
+        }
+        file.set_len(position.bytes).map_err(failed)?;
+        let out = Output::file(file.try_clone().map_err(failed)?, path);
+        let writer = jsonl::Writer::new(out, download.system);
+        let start = position.bytes;
+        let mut sink = Self {
+            writer,
+            file,
+            path,
+            checkpoint,
+            position,
+            start,
+            saved: Instant::now(),
+            save_every: download.save_every,
+            is_damaged: false,
+        };
+        sink.save()?;
+        Ok(sink)
+    }
+
+    fn write(&mut self, row: &DynamicEntity) -> Result<()> {
+        self.is_damaged = true;
+        self.writer.write(row)?;
+        self.is_damaged = false;
+        self.position.rows += 1;
+        self.position.after = Some(row.key().clone());
+        if self.saved.elapsed() >= self.save_every {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the rows durable, then the checkpoint that counts them.
+    fn save(&mut self) -> Result<()> {
+        self.is_damaged = true;
+        self.writer.flush()?;
+        self.file.sync_data().map_err(|error| Failure::file("write", self.path, error))?;
+        self.position.bytes = self.start + self.writer.bytes();
+        self.checkpoint.save(&self.position.to_json())?;
+        self.saved = Instant::now();
+        self.is_damaged = false;
+        Ok(())
+    }
+}

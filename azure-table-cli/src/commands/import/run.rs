@@ -1,0 +1,178 @@
+//! The bulk run of an import, with its checkpoint and its result.
+
+use std::fmt::Write as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use azure_table_client::DynamicEntity;
+use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, BulkReport, Checkpoint};
+use futures_util::Stream;
+use serde_json::{Value, json};
+use tokio::time::{Instant, interval_at};
+
+use super::source::SharedRows;
+use crate::checkpoint::CheckpointFile;
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+
+/// The number of rows that a message lists.
+const LISTED: usize = 5;
+
+/// The position of an unfinished import.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Position {
+    pub(super) bulk: Checkpoint,
+    /// The size of the file of refused rows, up to those that `bulk` counts.
+    pub(super) refused_bytes: u64,
+}
+
+impl Position {
+    fn to_json(&self) -> Value {
+        json!({ "bulk": self.bulk.to_string(), "refused_bytes": self.refused_bytes })
+    }
+
+    /// Reads the position of a checkpoint; without one, the import begins.
+    pub(super) fn from_json(position: Option<&Value>) -> Result<Self> {
+        let Some(position) = position else { return Ok(Self::default()) };
+        let parse = || {
+            let bulk = position["bulk"].as_str()?.parse().ok()?;
+            Some(Self { bulk, refused_bytes: position["refused_bytes"].as_u64()? })
+        };
+        parse().ok_or_else(|| {
+            Failure::new(
+                Exit::Failed,
+                format!("the checkpoint has an invalid position: {position}"),
+            )
+        })
+    }
+}
+
+/// A run and the state that it shares with its callbacks. Clones share it.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) monitor: BulkMonitor,
+    pub(super) rows: SharedRows,
+    /// `None` for standard input, which cannot be read again.
+    pub(super) checkpoint: Option<CheckpointFile>,
+    /// Whether an earlier run may have applied rows.
+    pub(super) is_resumed: bool,
+    /// The time between two saves.
+    pub(super) save_every: Duration,
+}
+
+impl Run {
+    /// Writes the refused rows, then the checkpoint that counts them.
+    pub(super) fn save(&self) -> Result<()> {
+        let refused_bytes = {
+            let mut rows = self.rows.lock();
+            rows.unknown.save()?;
+            rows.refused.save()?
+        };
+        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
+        let position = Position { bulk: self.monitor.checkpoint(), refused_bytes };
+        checkpoint.save(&position.to_json())
+    }
+
+    /// Applies the operations. Saves every few seconds, and when the user interrupts.
+    pub(super) async fn drive(
+        &self,
+        bulk: Bulk<DynamicEntity>,
+        operations: impl Stream<
+            Item = std::result::Result<
+                azure_table_client::bulk::BulkOperation<DynamicEntity>,
+                String,
+            >,
+        >,
+        interrupt: &Interrupt,
+    ) -> Result<BulkReport> {
+        let rows = self.rows.clone();
+        let bulk = bulk.on_row(move |result| rows.resolve(result));
+        let mut run = pin!(bulk.try_run_stream(operations));
+        let mut stop = pin!(interrupt.wait());
+        let mut save = interval_at(Instant::now() + self.save_every, self.save_every);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => {
+                    self.save()?;
+                    return Err(self.interrupted());
+                }
+                report = &mut run => {
+                    return Ok(report.unwrap_or_else(BulkError::into_report));
+                }
+                _ = save.tick() => self.save()?,
+            }
+        }
+    }
+
+    fn interrupted(&self) -> Failure {
+        let done = self.monitor.progress();
+        let next = match &self.checkpoint {
+            Some(_) => "add --resume to import the other rows",
+            None => "standard input has no checkpoint: import it again",
+        };
+        let message = format!("interrupted after {} rows: {next}", done.finished());
+        Failure::new(Exit::Interrupted, message)
+    }
+
+    /// Removes the checkpoint if every row is resolved, and reports the others.
+    pub(super) fn conclude(&self, report: &BulkReport) -> Result<()> {
+        self.save()?;
+        let progress = &report.progress;
+        let (refused, input_error) = {
+            let mut rows = self.rows.lock();
+            (rows.refused_now, rows.input_error.take())
+        };
+        let unresolved = progress.unknown + progress.not_attempted + (progress.failed - refused);
+        let is_over = unresolved == 0 && report.stopped.is_none();
+        // Without it, no row can have been applied, and there is nothing to resume.
+        let has_begun = self.is_resumed || report.checkpoint.resolved() > 0 || progress.unknown > 0;
+        if let Some(checkpoint) = &self.checkpoint
+            && (is_over || !has_begun)
+        {
+            checkpoint.remove()?;
+        }
+        let service_error = || report.stopped_by().map(|error| Failure::from(error.clone()));
+        if let Some(failure) = input_error.or_else(service_error) {
+            let next = if has_begun { self.how_to_continue(report) } else { String::new() };
+            return Err(Failure::new(failure.exit(), format!("{}{next}", failure.message())));
+        }
+        if progress.unknown > 0 {
+            let file = self.rows.lock().unknown.path().display().to_string();
+            let list = format!("; {file} lists the unknown rows");
+            return Err(self.partly(Exit::Unknown, report, &list));
+        }
+        if unresolved > 0 {
+            return Err(self.partly(Exit::Failed, report, ""));
+        }
+        let all = report.checkpoint.refused();
+        if all > 0 {
+            let file = self.rows.lock().refused.path().display().to_string();
+            let message = format!("{all} rows were refused; {file} lists them with the reasons");
+            return Err(Failure::new(Exit::Partial, message));
+        }
+        Ok(())
+    }
+}
+
+impl Run {
+    /// The failure of rows whose outcome is unknown, or that were not applied for another reason than their content.
+    fn partly(&self, exit: Exit, report: &BulkReport, list: &str) -> Failure {
+        let next = self.how_to_continue(report);
+        let mut message = format!("{}{next}{list}", report.progress);
+        let open = report.failures().filter(|result| !result.outcome.is_resolved());
+        for result in open.take(LISTED) {
+            // Writing to a String cannot fail.
+            let _ = write!(message, "\n{result}");
+        }
+        Failure::new(exit, message)
+    }
+
+    fn how_to_continue(&self, report: &BulkReport) -> String {
+        let applied = report.progress.applied;
+        match &self.checkpoint {
+            Some(_) => format!(" ({applied} rows were applied; add --resume to import the others)"),
+            None => format!(" ({applied} rows were applied)"),
+        }
+    }
+}

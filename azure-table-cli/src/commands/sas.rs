@@ -1,0 +1,178 @@
+//! `sas`: shared access signatures.
+
+use std::time::SystemTime;
+
+use azure_table_client::TableServiceClient;
+use azure_table_client::auth::{
+    AccountPermissions, AccountSas, ResourceTypes, SasProtocol, SasToken, TablePermissions,
+    TableSas,
+};
+use azure_table_client::edm::EdmDateTime;
+
+use crate::args::{Globals, Moment, Sas};
+use crate::failure::{Failure, Result};
+use crate::output::Out;
+
+pub(crate) async fn run(args: Sas, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    let expiry = args.expires.map(end).transpose()?;
+    let token = match &args.table {
+        None => service.sign_account_sas(&account(&args, expiry)?)?,
+        Some(name) => {
+            let sas = table(name, &args, expiry)?;
+            if args.user_delegation {
+                delegated(&service, &sas, expiry).await?
+            } else {
+                service.sign_table_sas(&sas)?
+            }
+        }
+    };
+    let mut out = Out::new();
+    if args.url {
+        out.put(&format!("{}/{}?", service.endpoint(), args.table.as_deref().unwrap_or_default()))?;
+    }
+    out.put(token.as_query())?;
+    out.put("\n")?;
+    out.flush()
+}
+
+fn end(moment: Moment) -> Result<EdmDateTime> {
+    match moment {
+        Moment::At(time) => Ok(time),
+        Moment::In(lifetime) => {
+            let time = SystemTime::now().checked_add(lifetime);
+            let time = time.and_then(|time| EdmDateTime::from_system_time(time).ok());
+            time.ok_or_else(|| Failure::usage("the lifetime ends after the year 9999"))
+        }
+    }
+}
+
+/// The setters that both kinds of signatures have.
+macro_rules! terms {
+    ($sas:expr, $args:expr, $expiry:expr) => {{
+        let mut sas =
+            $sas.protocol(if $args.http { SasProtocol::HttpsAndHttp } else { SasProtocol::Https });
+        if let Some(expiry) = $expiry {
+            sas = sas.expires_at(expiry);
+        }
+        if let Some(start) = $args.starts {
+            sas = sas.starts_at(start);
+        }
+        if let Some(addresses) = &$args.ip {
+            sas = sas.addresses(addresses.0.clone());
+        }
+        sas
+    }};
+}
+
+/// A setter of `TableSas`.
+type Setter = fn(TableSas, String) -> TableSas;
+
+fn account(args: &Sas, expiry: Option<EdmDateTime>) -> Result<AccountSas> {
+    let letters = args.permissions.as_deref().unwrap_or_default();
+    let permissions = set(
+        "permissions",
+        letters,
+        &[
+            ('r', AccountPermissions::READ),
+            ('w', AccountPermissions::WRITE),
+            ('d', AccountPermissions::DELETE),
+            ('l', AccountPermissions::LIST),
+            ('a', AccountPermissions::ADD),
+            ('c', AccountPermissions::CREATE),
+            ('u', AccountPermissions::UPDATE),
+        ],
+    )?;
+    let types =
+        [('s', ResourceTypes::SERVICE), ('c', ResourceTypes::TABLE), ('o', ResourceTypes::ENTITY)];
+    let types = args.resource_types.as_ref().map(|letters| set("resource types", letters, &types));
+    Ok(terms!(
+        AccountSas::new(permissions, types.transpose()?.unwrap_or(ResourceTypes::ALL)),
+        args,
+        expiry
+    ))
+}
+
+fn table(name: &str, args: &Sas, expiry: Option<EdmDateTime>) -> Result<TableSas> {
+    let letters = args.permissions.as_deref().unwrap_or_default();
+    let permissions = set(
+        "permissions",
+        letters,
+        &[
+            ('r', TablePermissions::READ),
+            ('a', TablePermissions::ADD),
+            ('u', TablePermissions::UPDATE),
+            ('d', TablePermissions::DELETE),
+        ],
+    )?;
+    let mut sas = terms!(TableSas::new(name).permissions(permissions), args, expiry);
+    let fields: [(&Option<String>, Setter); 6] = [
+        (&args.policy, TableSas::policy),
+        (&args.partition_key, TableSas::partition_key),
+        (&args.start_partition_key, TableSas::start_partition_key),
+        (&args.start_row_key, TableSas::start_row_key),
+        (&args.end_partition_key, TableSas::end_partition_key),
+        (&args.end_row_key, TableSas::end_row_key),
+    ];
+    for (value, set) in fields {
+        if let Some(value) = value {
+            sas = set(sas, value.clone());
+        }
+    }
+    Ok(sas)
+}
+
+/// Returns the set of these letters.
+fn set<T: Default + std::ops::BitOrAssign + Copy>(
+    what: &str,
+    letters: &str,
+    known: &[(char, T)],
+) -> Result<T> {
+    let mut all = T::default();
+    for letter in letters.chars() {
+        let Some((_, one)) = known.iter().find(|(name, _)| *name == letter) else {
+            let known: String = known.iter().map(|(name, _)| *name).collect();
+            return Err(Failure::usage(format!(
+                "the {what} have the unknown letter {letter:?} (known: {known})"
+            )));
+        };
+        all |= *one;
+    }
+    Ok(all)
+}
+
+#[cfg(feature = "entra")]
+async fn delegated(
+    service: &TableServiceClient,
+    sas: &TableSas,
+    expiry: Option<EdmDateTime>,
+) -> Result<SasToken> {
+    use azure_table_client::auth::UserDelegationKeyRequest;
+    // clap requires an expiry without a policy.
+    let request = UserDelegationKeyRequest::until(expiry.unwrap_or(EdmDateTime::MIN));
+    let key = service.user_delegation_key(&request).await?;
+    sas.sign_delegated(&key).map_err(|error| azure_table_client::Error::from(error).into())
+}
+
+#[cfg(not(feature = "entra"))]
+#[expect(clippy::unused_async, reason = "the signature is that of the feature")]
+async fn delegated(
+    _: &TableServiceClient,
+    _: &TableSas,
+    _: Option<EdmDateTime>,
+) -> Result<SasToken> {
+    Err(crate::connect::without_entra())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_letters_are_refused() {
+        let known = [('r', TablePermissions::READ), ('a', TablePermissions::ADD)];
+        assert_eq!(set("permissions", "ar", &known).unwrap().to_string(), "ra");
+        let failure = set("permissions", "rx", &known).unwrap_err();
+        assert!(failure.message().contains("'x' (known: ra)"), "{failure:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! `sql`: the program `azure-table-sql`, a package of its own because of its size.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+use zeroize::Zeroizing;
+
+use crate::args::{Globals, Sql};
+use crate::failure::{Exit, Failure, Result};
+
+pub(crate) async fn run(args: Sql, globals: &Globals) -> Result<()> {
+    let name = format!("azure-table-sql{}", env::consts::EXE_SUFFIX);
+    let own_folder = env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let Some(program) = find(&name, own_folder.as_deref(), &path) else {
+        return Err(Failure::new(
+            Exit::Failed,
+            "azure-table-sql is not installed: it is neither in the folder of azure-table nor in PATH \
+             (cargo install azure-table-sql)",
+        ));
+    };
+    let mut command = Command::new(&program);
+    command.args(args.arguments);
+    if let Some(text) = connection_string(globals)? {
+        command.env("AZURE_STORAGE_CONNECTION_STRING", &*text);
+    }
+    let status = command.status().await.map_err(|error| Failure::file("run", &program, error))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // The program reported its error.
+        Some(code) => Err(Failure::silent(u8::try_from(code).map_or(Exit::Failed, Exit::of_code))),
+        None => Err(Failure::new(Exit::Failed, format!("azure-table-sql was stopped: {status}"))),
+    }
+}
+
+/// Returns the connection for the program, `None` without one: it has a help text that needs none.
+fn connection_string(globals: &Globals) -> Result<Option<Zeroizing<String>>> {
+    match globals.connection.target() {
+        Ok(target) => target.connection_string().map(Some).ok_or_else(|| {
+            Failure::usage("sql cannot sign in with Microsoft Entra ID: pass a connection string")
+        }),
+        Err(_) if !globals.connection.is_given() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Returns the program in its own folder, or in the first folder of `path` that has it.
+fn find(name: &str, own_folder: Option<&Path>, path: &OsStr) -> Option<PathBuf> {
+    let folders = own_folder.map(Path::to_owned).into_iter().chain(env::split_paths(path));
+    folders
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}

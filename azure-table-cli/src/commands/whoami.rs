@@ -1,0 +1,81 @@
+//! `whoami`: the credential and its permissions, found out by reading only.
+
+mod probe;
+mod signature;
+
+use crate::args::{Globals, Whoami};
+use crate::connect::Kind;
+use crate::failure::{Exit, Failure, Result};
+use crate::output::Out;
+use probe::Access;
+
+pub(crate) async fn run(args: Whoami, globals: &Globals) -> Result<()> {
+    let target = globals.connection.target()?;
+    let (origin, kind) = (target.origin.clone(), target.kind());
+    let service = target.service(globals.connection.allow_http, globals.connection.dialect)?;
+    let mut out = Out::new();
+    line(&mut out, "endpoint", service.endpoint())?;
+    line(&mut out, "credential", &format!("{}, from {origin}", describe(&kind)))?;
+    let mut table = args.table;
+    if let Kind::Signature(token) = &kind {
+        for (name, value) in signature::fields(token) {
+            line(&mut out, name, &value)?;
+        }
+        table = table.or_else(|| signature::table(token));
+    }
+    out.flush()?;
+    let probes = probe::all(&service, table.as_deref()).await;
+    for (name, access) in &probes {
+        line(&mut out, name, &access.to_string())?;
+    }
+    if table.is_none() {
+        line(&mut out, "read rows", "not tested: pass --table TABLE")?;
+    }
+    line(
+        &mut out,
+        "write",
+        &format!("not tested, because whoami never writes{}", expectation(&kind)),
+    )?;
+    out.flush()?;
+    verdict(&probes)
+}
+
+/// Fails if no request was permitted.
+fn verdict(probes: &[(&str, Access)]) -> Result<()> {
+    let of = |matching: fn(&Access) -> bool| probes.iter().any(|(_, access)| matching(access));
+    if of(|access| matches!(access, Access::Permitted)) {
+        return Ok(());
+    }
+    if of(|access| matches!(access, Access::Refused(_))) {
+        return Err(Failure::new(
+            Exit::Denied,
+            "the service refused all requests of this credential",
+        ));
+    }
+    Err(Failure::new(
+        Exit::Failed,
+        "the service was not reached, or did not decide about the credential",
+    ))
+}
+
+fn describe(kind: &Kind) -> String {
+    match kind {
+        Kind::Key(Some(account)) => format!("key of the account {account}"),
+        Kind::Key(None) => "key of the account".to_owned(),
+        Kind::Signature(_) => "shared access signature".to_owned(),
+        Kind::Token => "token of Microsoft Entra ID".to_owned(),
+    }
+}
+
+/// What is known about writes without a test.
+fn expectation(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Key(_) => "; a valid key permits everything",
+        Kind::Signature(_) => "; the permissions of the signature are above",
+        Kind::Token => "; the roles of the identity decide",
+    }
+}
+
+fn line(out: &mut Out, name: &str, value: &str) -> Result<()> {
+    out.put(&format!("{name:15}  {}\n", crate::failure::escaped(value)))
+}

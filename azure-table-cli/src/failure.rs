@@ -1,0 +1,167 @@
+//! Failed commands and their exit codes.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// The exit codes of the program, which `docs/exit_codes.md` documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    /// The service or the machine failed.
+    Failed = 1,
+    /// The arguments are invalid. Nothing was changed.
+    Usage = 2,
+    /// `diff` found differences.
+    Different = 3,
+    /// Some rows were refused; they are listed.
+    Partial = 4,
+    /// A write may have been applied.
+    Unknown = 5,
+    NotFound = 6,
+    /// A condition failed, or the row or the table exists already.
+    Conflict = 7,
+    /// The credential is missing or invalid, or does not permit the request.
+    Denied = 8,
+    /// Stopped by Ctrl-C.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// Returns the exit of a program that uses the same codes.
+    pub(crate) fn of_code(code: u8) -> Self {
+        let all = [
+            Self::Done,
+            Self::Usage,
+            Self::Different,
+            Self::Partial,
+            Self::Unknown,
+            Self::NotFound,
+            Self::Conflict,
+            Self::Denied,
+            Self::Interrupted,
+        ];
+        all.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Self::Failed)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// The reason why a command failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// A failure whose message is printed to standard error. Control characters are escaped.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: escaped(&message.into()) }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// A failure that was reported already.
+    pub(crate) const fn silent(exit: Exit) -> Self {
+        Self { exit, message: String::new() }
+    }
+
+    /// The failure of an operation on a file: `cannot read rows.jsonl: No such file or directory`.
+    pub(crate) fn file(action: &str, path: &Path, error: impl Display) -> Self {
+        Self::new(Exit::Failed, format!("cannot {action} {}: {error}", path.display()))
+    }
+
+    /// The failure to write to standard output. If the reader closed it, as `head` does, the program ends quietly.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::silent(Exit::Done);
+        }
+        Self::new(Exit::Failed, format!("cannot write to standard output: {error}"))
+    }
+
+    pub(crate) const fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(source) = cause {
+            let text = source.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            cause = source.source();
+        }
+        Self::new(exit(&error), message)
+    }
+}
+
+fn exit(error: &Error) -> Exit {
+    match (error.outcome(), error.kind(), error.status()) {
+        (Outcome::Unknown, ..) => Exit::Unknown,
+        (_, ErrorKind::Configuration | ErrorKind::InvalidInput, _) => Exit::Usage,
+        (_, ErrorKind::Credential, _) | (.., Some(401 | 403)) => Exit::Denied,
+        _ if error.is_not_found() => Exit::NotFound,
+        _ if error.code() == Some(&ErrorCode::TableBeingDeleted) => Exit::Failed,
+        _ if error.is_conflict() || error.is_precondition_failed() => Exit::Conflict,
+        _ => Exit::Failed,
+    }
+}
+
+/// Escapes the control characters of a text that comes from a file or from the service, except line breaks.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let failure = Failure::new(Exit::Failed, "a\u{1b}[31m\tb\nc");
+        assert_eq!(failure.message(), "a\\u{1b}[31m\\tb\nc");
+    }
+
+    #[test]
+    fn a_closed_output_ends_quietly() {
+        let failure = Failure::stdout(&io::ErrorKind::BrokenPipe.into());
+        assert_eq!((failure.exit(), failure.message()), (Exit::Done, ""));
+        assert_eq!(Failure::stdout(&io::ErrorKind::StorageFull.into()).exit(), Exit::Failed);
+    }
+
+    #[test]
+    fn errors_of_the_client_have_the_exit_code_of_their_kind() {
+        use azure_table_client::TableServiceClient;
+        let error = TableServiceClient::from_connection_string("AccountName=a").unwrap_err();
+        assert_eq!(Failure::from(error).exit(), Exit::Usage);
+    }
+}

@@ -1,0 +1,66 @@
+//! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
+
+mod args;
+mod checkpoint;
+mod commands;
+mod confirm;
+mod connect;
+mod failure;
+mod format;
+mod interrupt;
+mod key_order;
+mod output;
+mod progress;
+mod row;
+mod secrets;
+mod sort;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Arguments, Command};
+use failure::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Err(failure) = secrets::refuse(&arguments) {
+        return report(&failure);
+    }
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // `--help` and `--version` are errors of clap too. A closed output is ignored.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let result = match parsed.command {
+        // The emulator has a runtime of its own.
+        Command::Serve(args) => return commands::serve::run(args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
+        command => run(command, &parsed.globals),
+    };
+    match result {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => report(&failure),
+    }
+}
+
+fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+            Failure::new(Exit::Failed, format!("cannot start the runtime: {error}"))
+        })?;
+    runtime.block_on(commands::run(command, globals))
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    if !failure.message().is_empty() {
+        let _ = writeln!(io::stderr().lock(), "azure-table: {}", failure.message());
+    }
+    failure.exit().into()
+}

@@ -1,0 +1,81 @@
+//! Standard output, and the notes on standard error.
+
+pub(crate) mod properties;
+mod rows;
+mod table;
+
+use std::io::{self, BufWriter, Stdout, Write as _};
+
+use azure_table_client::Written;
+use clap::ValueEnum;
+
+pub(crate) use rows::Rows;
+
+use crate::args::Globals;
+use crate::failure::{Failure, Result, escaped};
+
+/// The format of printed rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Columns; long values are cut
+    Table,
+    /// One JSON array, with all types
+    Json,
+    /// One JSON object for each line, with all types
+    Jsonl,
+    /// Comma-separated values, with the types in the header
+    Csv,
+    /// Values without names, separated by tabs
+    Raw,
+}
+
+/// Buffered standard output.
+pub(crate) struct Out(BufWriter<Stdout>);
+
+impl Out {
+    pub(crate) fn new() -> Self {
+        Self(BufWriter::new(io::stdout()))
+    }
+
+    pub(crate) fn put(&mut self, text: &str) -> Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.write_all(bytes).map_err(|error| Failure::stdout(&error))
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.0.flush().map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Prints the ETag of a row that was written.
+    pub(crate) fn etag(globals: &Globals, written: &Written) -> Result<()> {
+        if globals.quiet {
+            return Ok(());
+        }
+        let mut out = Self::new();
+        out.put(&format!("{}\n", escaped(written.etag.as_str())))?;
+        out.flush()
+    }
+}
+
+/// Prints a line to standard error, unless `--quiet` is set.
+pub(crate) fn note(globals: &Globals, text: &str) {
+    if !globals.quiet {
+        let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
+    }
+}
+
+/// Returns a value in one line: line breaks and other control characters are escaped, and so is the backslash.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => line.push_str("\\\\"),
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    line
+}

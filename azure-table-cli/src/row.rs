@@ -1,0 +1,109 @@
+//! The row that `put` and `merge` write.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use azure_table_client::DynamicEntity;
+use azure_table_client::edm::{EdmType, EdmValue};
+
+use crate::args::Row;
+use crate::failure::{Failure, Result};
+use crate::format::{is_standard, value};
+
+/// Reads the row of the arguments.
+pub(crate) fn read(args: &Row) -> Result<DynamicEntity> {
+    if let Some(path) = &args.json {
+        let row = DynamicEntity::from_json(text(path)?.trim_start_matches('\u{feff}'));
+        return row.map_err(|error| {
+            let reason = Failure::from(error);
+            Failure::usage(format!(
+                "the row of {} is invalid: {}",
+                path.display(),
+                reason.message()
+            ))
+        });
+    }
+    // clap requires both keys.
+    let (partition_key, row_key) = (args.partition_key.clone(), args.row_key.clone());
+    let mut row =
+        DynamicEntity::new(partition_key.unwrap_or_default(), row_key.unwrap_or_default());
+    for argument in &args.properties {
+        let (name, value) = property(argument).map_err(Failure::usage)?;
+        if row.value(name).is_some() {
+            return Err(Failure::usage(format!("the property {name:?} is given twice")));
+        }
+        row.set(name, value);
+    }
+    Ok(row)
+}
+
+fn text(path: &Path) -> Result<String> {
+    if !is_standard(path) {
+        return fs::read_to_string(path).map_err(|error| Failure::file("read", path, error));
+    }
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::file("read", Path::new("standard input"), error))?;
+    Ok(text)
+}
+
+/// Reads `Name=text` and `Name:Edm.Int64=7`.
+fn property(argument: &str) -> std::result::Result<(&str, EdmValue), String> {
+    let Some((left, text)) = argument.split_once('=') else {
+        return Err(format!(
+            "{argument:?} is not a property: it must be Name=value or Name:Edm.Type=value"
+        ));
+    };
+    let (name, ty) = match left.split_once(':') {
+        None => (left, EdmType::String),
+        Some((name, ty)) => {
+            let ty = EdmType::from_name(ty).ok_or_else(|| {
+                format!(
+                    "the type {ty:?} of the property {name:?} is unknown: the types are Edm.String, \
+                     Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid and \
+                     Edm.Binary"
+                )
+            })?;
+            (name, ty)
+        }
+    };
+    if matches!(name, "" | "PartitionKey" | "RowKey" | "Timestamp") {
+        return Err(format!("{name:?} cannot be set as a property"));
+    }
+    let value =
+        value::parse(ty, text).map_err(|why| format!("the property {name:?} is invalid: {why}"))?;
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_have_their_type() {
+        assert_eq!(property("Text=a=b:c"), Ok(("Text", "a=b:c".into())));
+        assert_eq!(property("Text="), Ok(("Text", "".into())));
+        let largest = property("Views:Edm.Int64=9223372036854775807");
+        assert_eq!(largest, Ok(("Views", i64::MAX.into())));
+        assert_eq!(property("Ratio:Edm.Double=-0"), Ok(("Ratio", (-0.0).into())));
+        assert_eq!(property("Data:Edm.Binary=AAE="), Ok(("Data", vec![0, 1].into())));
+    }
+
+    #[test]
+    fn invalid_properties_are_refused() {
+        for (argument, part) in [
+            ("Text", "not a property"),
+            ("=a", "cannot be set"),
+            ("RowKey=a", "cannot be set"),
+            ("Views:Int64=7", "the type \"Int64\""),
+            ("Views:Edm.Int32=2147483648", "\"Views\" is invalid"),
+            ("Ratio:Edm.Double=1e999", "\"Ratio\" is invalid"),
+            ("Due:Edm.DateTime=tomorrow", "\"Due\" is invalid"),
+        ] {
+            let error = property(argument).unwrap_err();
+            assert!(error.contains(part), "{argument}: {error}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Connections, `sas`, `whoami` and `sql`.
+
+use azure_table_client::auth::DEVELOPMENT_KEY;
+
+use crate::support::{Emulator, Folder, Run, command, run};
+
+#[test]
+fn an_account_comes_from_a_file_or_variables() {
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs"]).done();
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("account"), format!("{}\n", emulator.connection_string()))
+        .unwrap();
+    let source = format!("file:{}", folder.file("account"));
+    assert_eq!(run(&["tables", "--connection-from", &source]).done(), "Blogs\n");
+    run(&["tables", "--connection-from", "env:NOT_SET"]).failed(2);
+    run(&["tables", "--connection-from", "file:not-there"]).failed(1);
+
+    let endpoint = format!("{}/devstoreaccount1", emulator.origin);
+    let with = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = command(arguments);
+        Run::of(&command.envs(variables.iter().copied()).output().unwrap())
+    };
+    let key =
+        [("AZURE_STORAGE_ACCOUNT", "devstoreaccount1"), ("AZURE_STORAGE_KEY", DEVELOPMENT_KEY)];
+    assert_eq!(with(&key, &["tables", "--endpoint", &endpoint]).done(), "Blogs\n");
+    let error = with(&[("AZURE_STORAGE_KEY", "x")], &["tables", "--endpoint", &endpoint]).failed(2);
+    assert!(error.contains("AZURE_STORAGE_ACCOUNT"), "{error}");
+    let named = [("MINE", emulator.connection_string())];
+    let named = named.each_ref().map(|(name, text)| (*name, text.as_str()));
+    assert_eq!(with(&named, &["tables", "--connection-from", "env:MINE"]).done(), "Blogs\n");
+    let wrong = [("AZURE_STORAGE_ACCOUNT", "devstoreaccount1"), ("AZURE_STORAGE_KEY", "d3Jvbmc=")];
+    let error = with(&wrong, &["tables", "--endpoint", &endpoint]).failed(8);
+    assert!(error.contains("AuthenticationFailed") && !error.contains("d3Jvbmc="), "{error}");
+}
+
+#[test]
+fn signatures_permit_what_they_state() {
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs"]).done();
+    emulator.run(&["put", "Blogs", "a", "1"]).done();
+    emulator.run(&["put", "Blogs", "b", "1"]).done();
+    let sas = [
+        "sas",
+        "--table",
+        "Blogs",
+        "--permissions",
+        "r",
+        "--expires",
+        "1h",
+        "--http",
+        "--partition-key",
+        "a",
+    ];
+    let token = emulator.run(&sas).done();
+    let endpoint = format!("{}/devstoreaccount1", emulator.origin);
+    let signed = |token: &str, arguments: &[&str]| {
+        let mut command = command(arguments);
+        command.args(["--endpoint", &endpoint]).env("AZURE_STORAGE_SAS_TOKEN", token.trim());
+        Run::of(&command.output().unwrap())
+    };
+    let rows =
+        signed(&token, &["query", "Blogs", "-o", "raw", "--filter", "PartitionKey eq 'a'"]).done();
+    assert_eq!(rows, "a\t1\n");
+    // A row outside of the range is as if it were not there.
+    signed(&token, &["get", "Blogs", "b", "1"]).failed(6);
+    signed(&token, &["put", "Blogs", "a", "2"]).failed(8);
+
+    let shown = signed(&token, &["whoami"]).done();
+    let secret = token.split("sig=").nth(1).unwrap().trim();
+    assert!(!shown.contains(secret) && !shown.contains("sig="), "{shown}");
+    for part in [
+        "permissions      r (read rows)",
+        "first PartitionKey  a",
+        "list tables      refused",
+        "read rows        permitted",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let url = emulator
+        .run(&[
+            "sas",
+            "-p",
+            "l",
+            "--resource-types",
+            "c",
+            "--expires",
+            "2099-01-01T00:00:00Z",
+            "--http",
+            "--url",
+        ])
+        .done();
+    assert!(url.starts_with(&format!("{endpoint}/?sv=")) && url.contains("sp=l"), "{url}");
+    let mut tables = command(&["tables", "--connection-from", "env:URL"]);
+    assert_eq!(Run::of(&tables.env("URL", &url).output().unwrap()).done(), "Blogs\n");
+    for arguments in [
+        &["sas", "--permissions", "x", "--expires", "1h"][..],
+        &["sas", "--table", "Blogs", "--permissions", "w", "--expires", "1h"],
+        &["sas", "--table", "Blogs", "--permissions", "r"],
+        &[
+            "sas",
+            "--table",
+            "Blogs",
+            "--permissions",
+            "r",
+            "--expires",
+            "1h",
+            "--starts",
+            "2090-01-01T00:00:00Z",
+        ],
+    ] {
+        emulator.run(arguments).failed(2);
+    }
+    // A signature cannot sign.
+    signed(&token, &["sas", "-p", "r", "--expires", "1h"]).failed(2);
+}
+
+#[test]
+fn whoami_shows_the_key_and_never_writes() {
+    let folder = Folder::new();
+    let log = folder.file("requests.log");
+    let emulator = Emulator::start_with(&["--debug", &log]);
+    let shown = emulator.run(&["whoami", "--table", "None"]).done();
+    assert!(shown.contains("key of the account devstoreaccount1"), "{shown}");
+    assert!(!shown.contains(DEVELOPMENT_KEY), "{shown}");
+    assert!(shown.contains("read rows        not known"), "{shown}");
+    assert!(shown.contains("whoami never writes"), "{shown}");
+    let requests = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(requests.lines().filter(|line| line.contains(" GET ")).count(), 4, "{requests}");
+    assert_eq!(requests.lines().count(), 4, "{requests}");
+    // Nobody listens there.
+    let mut offline = command(&["whoami"]);
+    let text =
+        format!("AccountName=a;AccountKey={DEVELOPMENT_KEY};TableEndpoint=http://127.0.0.1:1/a");
+    let offline = Run::of(&offline.env("AZURE_STORAGE_CONNECTION_STRING", text).output().unwrap());
+    assert!(offline.out.contains("list tables      not known"), "{offline:?}");
+    offline.failed(1);
+}
+
+#[cfg(unix)]
+#[test]
+fn sql_runs_the_program_with_the_connection_in_its_environment() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new();
+    let sql = |path: &str| {
+        let mut sql = command(&["--emulator", "sql", "--help", "SELECT 1"]);
+        Run::of(&sql.env("PATH", path).output().unwrap())
+    };
+    let error = sql("").failed(1);
+    assert!(error.contains("cargo install azure-table-sql"), "{error}");
+    let program = folder.path().join("azure-table-sql");
+    std::fs::write(&program, "#!/bin/sh\necho \"$AZURE_STORAGE_CONNECTION_STRING $*\"\nexit 6\n")
+        .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = sql(folder.path().to_str().unwrap());
+    assert_eq!(
+        (run.code, run.out.as_str(), run.err.as_str()),
+        (Some(6), "UseDevelopmentStorage=true --help SELECT 1\n", "")
+    );
+}

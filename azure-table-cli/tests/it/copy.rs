@@ -1,0 +1,233 @@
+//! `copy`: between the services, refused rows, unknown outcomes and checkpoints.
+
+use std::fs;
+use std::path::Path;
+
+use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
+use serde_json::Value;
+
+use crate::support::{Emulator, Folder, Run};
+
+/// A source with the table `Blogs`, and a target.
+struct Pair {
+    source: Emulator,
+    target: Emulator,
+    folder: Folder,
+    /// The options that name the dialects.
+    dialects: &'static [&'static str],
+}
+
+impl Pair {
+    fn new() -> Self {
+        let (source, target) = (Emulator::start(), Emulator::start());
+        Self { source, target, folder: Folder::new(), dialects: &[] }
+    }
+
+    fn into_cosmos() -> Self {
+        let target = Emulator::start_with(&["--dialect", "cosmos"]);
+        let dialects = &["--to-dialect", "cosmos"];
+        Self { source: Emulator::start(), target, folder: Folder::new(), dialects }
+    }
+
+    fn from_cosmos() -> Self {
+        let source = Emulator::start_with(&["--dialect", "cosmos"]);
+        let dialects = &["--from-dialect", "cosmos"];
+        Self { source, target: Emulator::start(), folder: Folder::new(), dialects }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.source.command(arguments);
+        command.args(["--to", "env:TARGET"]).args(self.dialects);
+        command.env("TARGET", self.target.connection_string()).current_dir(self.folder.path());
+        Run::of(&command.output().unwrap())
+    }
+
+    fn copy(&self, options: &[&str]) -> Run {
+        self.run(&[&["copy", "Blogs", "Copy"], options].concat())
+    }
+
+    fn diff(&self) -> Run {
+        self.run(&["diff", "Blogs", "Copy"])
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        Path::new(self.folder.path()).join(name)
+    }
+
+    fn refused(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path("Blogs-Copy.refused")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+async fn insert(table: &TableClient<DynamicEntity>, rows: &[DynamicEntity]) {
+    for row in rows {
+        table.insert(row).await.unwrap();
+    }
+}
+
+fn row(partition: &str, key: &str) -> DynamicEntity {
+    DynamicEntity::new(partition, key).with("Text", "a").with("Views", 5_i64)
+}
+
+#[tokio::test]
+async fn a_copy_has_the_same_rows_and_other_rows_stay() {
+    let pair = Pair::new();
+    let blogs = pair.source.table("Blogs").await;
+    let rows = [row("a", "1"), row("a", "2"), row("\u{1f600}", "3"), row("\u{ffff}", "")];
+    insert(&blogs, &rows).await;
+    let copy = pair.target.table("Copy").await;
+    insert(&copy, &[row("a", "1").with("Old", true), row("b", "0")]).await;
+
+    let missing = pair.run(&["copy", "Nothing", "Copy"]).failed(6);
+    assert!(missing.contains("TableNotFound") || missing.contains("not found"), "{missing}");
+    let missing = pair.run(&["copy", "Blogs", "Nothing"]).failed(6);
+    assert!(!missing.contains("--resume"), "{missing}");
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
+
+    let end = pair.copy(&["--parallel", "4"]);
+    assert!(end.err.contains("4 rows copied"), "{end:?}");
+    end.done();
+    assert_eq!(copy.query().count().await.unwrap(), 5);
+    let differences = pair.diff();
+    assert_eq!(differences.out, "only in B: (\"b\", \"0\")\n");
+    differences.failed(3);
+
+    // A merge keeps other properties, a filter selects rows, and nothing is left behind.
+    insert(&copy, &[row("c", "1")]).await;
+    copy.delete(("a", "1"), azure_table_client::IfMatch::Any).await.unwrap();
+    insert(&copy, &[DynamicEntity::new("a", "1").with("Own", 1)]).await;
+    pair.copy(&["--mode", "upsert-merge", "--filter", "RowKey eq '1'", "--quiet"]).done();
+    let merged = copy.get(("a", "1")).await.unwrap();
+    assert_eq!(merged.properties().count(), 3);
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_table_is_not_copied_into_itself() {
+    let emulator = Emulator::start();
+    let error = emulator.run(&["copy", "Blogs", "blogs"]).failed(2);
+    assert!(error.contains("the source and the target are the same table"), "{error}");
+}
+
+#[tokio::test]
+async fn rows_that_cosmos_db_refuses_are_listed() {
+    let pair = Pair::into_cosmos();
+    let blogs = pair.source.table("Blogs").await;
+    insert(&blogs, &[row("a", "1"), row("a", ""), row("", "2"), row("b", "1").with("Etag", "x")])
+        .await;
+    insert(&blogs, &[row("b", "2").with("ID", 1), row("b", "3"), row("c", &"k".repeat(1024))])
+        .await;
+
+    let missing = pair.copy(&[]).failed(6);
+    assert!(missing.contains("add --create"), "{missing}");
+    let error = pair.copy(&["--create", "--resume"]).failed(4);
+    assert!(error.contains("5 rows refused") && error.contains("2 rows copied"), "{error}");
+    let refused = pair.refused();
+    let keys: Vec<_> = refused
+        .iter()
+        .map(|line| (line["PartitionKey"].as_str().unwrap(), line["RowKey"].as_str().unwrap()))
+        .collect();
+    let long = "k".repeat(1024);
+    assert_eq!(keys, [("", "2"), ("a", ""), ("b", "1"), ("b", "2"), ("c", &*long)]);
+    assert!(refused[2]["reason"].as_str().unwrap().contains("Etag"), "{refused:?}");
+    let differences = pair.diff();
+    assert_eq!(differences.out.lines().count(), 5, "{differences:?}");
+    assert!(differences.out.lines().all(|line| line.starts_with("only in A: ")), "{differences:?}");
+    assert!(!pair.path("Blogs-Copy.checkpoint").exists());
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_resolved_by_resuming() {
+    for mode in ["upsert-replace", "insert"] {
+        let pair = Pair::new();
+        let blogs = pair.source.table("Blogs").await;
+        insert(&blogs, &[row("a", "1"), row("b", "1"), row("c", "1"), row("c", "2")]).await;
+        // The service applies the rows of one partition, and neither the reply nor a read shows it.
+        pair.target.add_faults(
+            r#"[{"fault":"lose_reply","on":"writes","partition":"b"},
+                {"fault":"internal_error","on":"reads","partition":"b"}]"#,
+        );
+        let copy = ["--create", "--mode", mode, "--give-up-after", "1"];
+        let error = pair.copy(&copy).failed(5);
+        assert!(
+            error.contains("1 row with an unknown outcome") && error.contains("--resume"),
+            "{error}"
+        );
+        assert!(pair.path("Blogs-Copy.checkpoint").exists());
+        // The run would begin again.
+        let error = pair.copy(&copy).failed(2);
+        assert!(error.contains("add --resume"), "{error}");
+        let error = pair.copy(&["--mode", "upsert-merge", "--resume"]).failed(2);
+        assert!(error.contains("its mode is"), "{error}");
+
+        pair.target.end_faults();
+        let end = pair.copy(&[&copy[..], &["--resume"]].concat());
+        assert!(end.err.contains("4 rows copied"), "{end:?}");
+        end.done();
+        pair.diff().done();
+    }
+}
+
+#[tokio::test]
+async fn an_insert_reports_rows_that_exist() {
+    let pair = Pair::new();
+    let blogs = pair.source.table("Blogs").await;
+    insert(&blogs, &[row("a", "1"), row("a", "2"), row("b", "1")]).await;
+    insert(&pair.target.table("Copy").await, &[row("a", "1").with("Text", "other")]).await;
+    let error = pair.copy(&["--mode", "insert"]).failed(4);
+    assert!(error.contains("1 row refused"), "{error}");
+    assert_eq!(pair.refused()[0]["RowKey"], "1");
+    let differences = pair.diff();
+    assert!(
+        differences.out.starts_with(r#"different: ("a", "1"): Text is Edm.String "a" in A"#),
+        "{differences:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_copy_from_cosmos_db_begins_again() {
+    let pair = Pair::from_cosmos();
+    let service: TableServiceClient = pair.source.client();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.create().await.unwrap();
+    let partitions: Vec<_> = (0..80).map(|n| format!("p{n:02}")).collect();
+    for partition in &partitions {
+        insert(&blogs, &[row(partition, "1")]).await;
+    }
+    pair.target.add_faults(
+        r#"[{"fault":"lose_reply","on":"writes","partition":"p07"},
+            {"fault":"internal_error","on":"reads","partition":"p07"}]"#,
+    );
+    pair.copy(&["--create", "--give-up-after", "1"]).failed(5);
+    let checkpoint = fs::read_to_string(pair.path("Blogs-Copy.checkpoint")).unwrap();
+    let checkpoint: Value = serde_json::from_str(&checkpoint).unwrap();
+    assert_eq!(checkpoint["position"]["after"], Value::Null);
+    assert!(!checkpoint.to_string().contains("AccountKey"));
+    pair.target.end_faults();
+    let end = pair.copy(&["--resume"]);
+    assert!(end.err.contains("80 rows copied"), "{end:?}");
+    end.done();
+    assert_eq!(pair.diff().done(), "");
+}
+
+#[tokio::test]
+async fn a_resumed_insert_compares_the_rows_that_exist() {
+    let pair = Pair::from_cosmos();
+    let blogs = pair.source.table("Blogs").await;
+    for n in 0..10 {
+        insert(&blogs, &[row(&format!("p{n:02}"), "1")]).await;
+    }
+    insert(&pair.target.table("Copy").await, &[row("p05", "1").with("Text", "other")]).await;
+    pair.target.add_faults(
+        r#"[{"fault":"lose_reply","on":"writes","partition":"p07"},
+            {"fault":"internal_error","on":"reads","partition":"p07"}]"#,
+    );
+    pair.copy(&["--mode", "insert", "--give-up-after", "1"]).failed(5);
+    pair.target.end_faults();
+    let error = pair.copy(&["--mode", "insert", "--resume"]).failed(4);
+    assert!(error.contains("1 row refused") && error.contains("9 rows copied"), "{error}");
+    let refused = pair.refused();
+    assert_eq!((refused.len(), &refused[0]["PartitionKey"]), (1, &Value::from("p05")));
+    assert!(!pair.path("Blogs-Copy.checkpoint").exists());
+}

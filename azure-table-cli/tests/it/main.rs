@@ -1,0 +1,21 @@
+//! Tests of the program `azure-table`: each runs it against an emulator on loopback.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+mod access;
+mod chaos;
+mod control;
+mod copy;
+mod count;
+mod diff;
+mod file_kills;
+mod files;
+mod program;
+mod rows;
+mod support;

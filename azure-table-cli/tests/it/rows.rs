@@ -1,0 +1,194 @@
+//! `tables`, `create`, `drop`, `get`, `put`, `merge`, `delete` and `query`.
+
+use std::io::{BufRead as _, BufReader};
+
+use azure_table_client::DynamicEntity;
+use azure_table_client::edm::EdmValue;
+
+use crate::support::{Emulator, Folder};
+
+#[test]
+fn tables_are_created_listed_and_dropped() {
+    let emulator = Emulator::start();
+    for name in ["Blogs", "LogsA", "logsB"] {
+        emulator.run(&["create", name]).done();
+    }
+    emulator.run(&["create", "Blogs"]).failed(7);
+    let note = emulator.run(&["create", "Blogs", "--if-not-exists"]);
+    assert!(note.err.contains("exists already"), "{note:?}");
+    note.done();
+    assert_eq!(emulator.run(&["tables", "--prefix", "logs"]).done(), "LogsA\nlogsB\n");
+    let json = emulator.run(&["tables", "-o", "json"]).done();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["TableName"], "Blogs");
+    assert_eq!(emulator.run(&["tables", "--prefix", "x", "-o", "json"]).done(), "[\n]\n");
+
+    let error = emulator.run(&["drop", "Blogs"]).failed(2);
+    assert!(error.contains("--yes"), "{error}");
+    emulator.run(&["drop", "Blogs", "--yes"]).done();
+    emulator.run(&["drop", "Blogs", "--yes"]).failed(6);
+    emulator.run(&["drop", "Blogs", "--yes", "--if-exists"]).done();
+    assert_eq!(emulator.run(&["tables"]).done(), "LogsA\nlogsB\n");
+}
+
+#[tokio::test]
+async fn a_row_keeps_its_types_through_put_and_get() {
+    let emulator = Emulator::start();
+    let table = emulator.table("Blogs").await;
+    let etag = emulator
+        .run(&[
+            "put",
+            "Blogs",
+            "p",
+            "",
+            "Text=a=b",
+            "Empty=",
+            "Views:Edm.Int64=9223372036854775807",
+            "Ratio:Edm.Double=NaN",
+            "Zero:Edm.Double=-0.0",
+            "Read:Edm.Boolean=true",
+            "Data:Edm.Binary=AAE=",
+            "Due:Edm.DateTime=2026-01-01T00:00:00.1234567Z",
+            "Id:Edm.Guid=00000000-0000-0000-0000-000000000007",
+        ])
+        .done();
+    let row = table.get(("p", "")).await.unwrap();
+    assert_eq!(etag.trim(), row.etag.as_str());
+    assert_eq!(row.value("Views"), Some(&EdmValue::Int64(i64::MAX)));
+    assert_eq!(row.value("Zero"), Some(&EdmValue::Double(-0.0)));
+    assert_eq!(row.value("Empty"), Some(&EdmValue::String(String::new())));
+    assert_eq!(row.properties().count(), 9);
+
+    let line = emulator.run(&["get", "Blogs", "p", "", "-o", "jsonl"]).done();
+    let copy = DynamicEntity::from_json(&line).unwrap();
+    assert!(copy.properties().eq(row.properties()), "{line}");
+    let copied = emulator.run_with_input(
+        &["put", "Blogs", "--json", "-"],
+        line.replace("\"p\"", "\"q\"").as_bytes(),
+    );
+    copied.done();
+    assert!(table.get(("q", "")).await.unwrap().properties().eq(row.properties()));
+    let text = emulator.run(&["get", "Blogs", "p", "", "--select", "Views"]).done();
+    assert!(text.ends_with("Views         Edm.Int64     9223372036854775807\n"), "{text}");
+}
+
+#[test]
+fn conditions_are_kept() {
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs"]).done();
+    emulator.run(&["get", "Blogs", "p", "r"]).failed(6);
+    emulator.run(&["merge", "Blogs", "p", "r", "A=1", "--if-match", "*"]).failed(6);
+    let first = emulator.run(&["put", "Blogs", "p", "r", "A=1", "B=1", "--insert"]).done();
+    emulator.run(&["put", "Blogs", "p", "r", "A=1", "--insert"]).failed(7);
+    emulator.run(&["merge", "Blogs", "p", "r", "B=2", "--if-match", first.trim()]).done();
+    emulator.run(&["put", "Blogs", "p", "r", "--if-match", first.trim()]).failed(7);
+    assert_eq!(emulator.run(&["get", "Blogs", "p", "r", "-o", "raw"]).done(), "p\tr\t1\t2\n");
+    emulator.run(&["delete", "Blogs", "p", "r"]).failed(2);
+    emulator.run(&["delete", "Blogs", "p", "r", "--if-match", first.trim(), "--yes"]).failed(7);
+    emulator.run(&["delete", "Blogs", "p", "r", "--yes"]).done();
+    emulator.run(&["delete", "Blogs", "p", "r", "--yes"]).failed(6);
+    emulator.run(&["delete", "Blogs", "p", "r", "--yes", "--if-exists"]).done();
+}
+
+#[test]
+fn invalid_rows_are_refused_before_a_request() {
+    let emulator = Emulator::start();
+    // There is no table: a request would exit with 6.
+    for arguments in [
+        &["put", "Blogs", "p", "r", "A"][..],
+        &["put", "Blogs", "p", "r", "A=1", "A=2"],
+        &["put", "Blogs", "p", "r", "A:Edm.Int32=x"],
+        &["put", "Blogs", "p"],
+        &["put", "Blogs", "p/", "r"],
+        &["put", "Blogs", "--json", "-"],
+        &["query", "Blogs", "--filter", "A eq"],
+        &["query", "_", "--top", "1"],
+    ] {
+        emulator.run_with_input(arguments, b"{}").failed(2);
+    }
+    emulator.run(&["put", "Blogs", "p", "r", "A=1"]).failed(6);
+    let folder = Folder::new();
+    let error = emulator.run(&["put", "Blogs", "--json", &folder.file("none.json")]).failed(1);
+    assert!(error.contains("cannot read"), "{error}");
+}
+
+async fn filled(emulator: &Emulator, rows: i32) {
+    let table = emulator.table("Blogs").await;
+    let rows = (0..rows).map(|n| {
+        let mut row = DynamicEntity::new("p", format!("{n:05}"));
+        row.set("N", n).set("Text", format!("line {n}\n\u{1b}[31m"));
+        if n >= 1_500 {
+            row.set("Late", true);
+        }
+        azure_table_client::bulk::BulkOperation::Insert(row)
+    });
+    table.bulk().run(rows).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_query_prints_each_format() {
+    let emulator = Emulator::start();
+    filled(&emulator, 3).await;
+    let query = |more: &[&str]| {
+        let filter = ["query", "Blogs", "--filter", "PartitionKey eq 'p' and N ge 1"];
+        emulator.run(&[&filter, more].concat()).done()
+    };
+    let table = query(&[]);
+    let expected = [
+        "PartitionKey  RowKey  N  Text",
+        "------------  ------  -  ------------------",
+        "p             00001   1  line 1\\n\\u{1b}[31m",
+        "p             00002   2  line 2\\n\\u{1b}[31m",
+    ];
+    assert_eq!(table.lines().collect::<Vec<_>>(), expected);
+    let array: serde_json::Value = serde_json::from_str(&query(&["-o", "json"])).unwrap();
+    assert_eq!(array.as_array().unwrap().len(), 2);
+    let lines = query(&["-o", "jsonl", "--top", "1"]);
+    assert_eq!(DynamicEntity::from_json(&lines).unwrap().value("N"), Some(&EdmValue::Int32(1)));
+    let csv = query(&["-o", "csv", "--select", "N"]);
+    assert_eq!(csv, "PartitionKey,RowKey,N@Edm.Int32\np,00001,1\np,00002,2\n");
+    assert_eq!(query(&["-o", "raw", "--select", "N,RowKey"]), "1\t00001\n2\t00002\n");
+    let system = query(&["-o", "jsonl", "--system", "--top", "1"]);
+    assert!(system.contains("\"odata.etag\"") && system.contains("\"Timestamp\""), "{system}");
+    let none = emulator.run(&["query", "Blogs", "--filter", "PartitionKey eq 'x'"]);
+    assert_eq!(none.done(), "");
+}
+
+#[tokio::test]
+async fn later_columns_are_never_lost_silently() {
+    let emulator = Emulator::start();
+    filled(&emulator, 1_501).await;
+    let table = emulator.run(&["query", "Blogs"]);
+    assert!(
+        table.err.contains("more properties, which the table does not show (Late)"),
+        "{}",
+        table.err
+    );
+    assert_eq!(table.done().lines().count(), 1_503);
+    let error = emulator.run(&["query", "Blogs", "-o", "csv"]).failed(1);
+    assert!(error.contains("Late@Edm.Boolean") && error.contains("azure-table export"), "{error}");
+    assert_eq!(emulator.run(&["query", "Blogs", "-o", "jsonl"]).done().lines().count(), 1_501);
+}
+
+#[tokio::test]
+async fn a_closed_output_ends_a_query_quietly() {
+    let emulator = Emulator::start();
+    filled(&emulator, 1_500).await;
+    let mut child = emulator.command(&["query", "Blogs", "-o", "jsonl"]).spawn().unwrap();
+    let mut line = String::new();
+    // Drops the output after one line.
+    BufReader::with_capacity(64, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn a_plan_sends_nothing() {
+    let emulator = Emulator::start();
+    let plan = emulator.run(&["query", "None", "--plan", "--filter", "RowKey eq '1'"]).done();
+    assert!(plan.starts_with("table scan: "), "{plan}");
+    let plan = emulator
+        .run(&["query", "None", "--plan", "--filter", "PartitionKey eq 'a' and RowKey eq '1'"])
+        .done();
+    assert!(plan.starts_with("point"), "{plan}");
+}
