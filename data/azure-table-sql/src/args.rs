@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Queries, run one after the other; - reads one from standard input
     #[arg(required = true, value_name = "SQL")]
     statements: Vec<String>,
-    /// Format of the result; table at first, and parquet for a FILE.parquet
+    /// Format of the result; by default table, or the one that the name of FILE implies
     #[arg(long, short, value_enum)]
     output: Option<OutputFormat>,
     /// Write the result of a single query to a file
