@@ -323,6 +323,13 @@ async fn every_kind_of_query_matches_a_loop() {
             let mut found = keys(&sized().parallel(ranges).unordered().await.unwrap());
             found.sort_by(|a, b| ordinal(&a.0, &b.0).then_with(|| ordinal(&a.1, &b.1)));
             assert_eq!(found, expected, "unordered: {filter}");
+            let mut found = Vec::new();
+            for range in query().parallel(ranges).range_filters().await.unwrap() {
+                // As another process would read it.
+                let text = range.map_or_else(|| "true".to_owned(), |filter| filter.to_string());
+                found.extend(keys(&table.query().filter_text(&text).await.unwrap()));
+            }
+            assert_eq!(found, expected, "filters of {ranges} ranges: {filter}");
             let count = expected.len() as u64;
             assert_eq!(query().count().await.unwrap(), count, "{filter}");
             assert_eq!(query().parallel(ranges).count().await.unwrap(), count, "{filter}");

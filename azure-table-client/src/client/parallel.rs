@@ -100,6 +100,40 @@ impl<E, T> Parallel<E, T> {
         Ok(count)
     }
 
+    /// Finds the ranges without reading their rows, and returns a filter for each, in key order.
+    ///
+    /// Every row of the query matches exactly one of the filters, which include the query's own. The text of a
+    /// filter can be sent to another process, which reads the range with [`Query::filter_text`]. `None` is the range of
+    /// a query without a filter that is not split. A query that lists keys is one range.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let logs = MockTableService::new().client().table_named::<DynamicEntity>("Logs");
+    /// # logs.create().await?;
+    /// # for day in 10..30 {
+    /// #     logs.insert(&DynamicEntity::new(format!("2009-04-{day}"), "1")).await?;
+    /// # }
+    /// let ranges = logs.query().filter_text("Level eq 'error'").parallel(2).range_filters().await?;
+    /// let texts: Vec<_> = ranges.iter().flatten().map(|filter| filter.to_string()).collect();
+    /// assert_eq!(texts[0], "Level eq 'error' and PartitionKey lt '2009-04-20'");
+    /// assert_eq!(texts[1], "Level eq 'error' and PartitionKey ge '2009-04-20'");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of the query itself.
+    pub async fn range_filters(self) -> Result<Vec<Option<Filter>>, Error> {
+        let (query, branches) = checked(self.query.checked(), self.ranges)?;
+        let filter = query.filter.as_ref().map(QueryFilter::tree);
+        if branches.listed.is_some() {
+            return Ok(vec![filter.cloned()]);
+        }
+        Ok(ranges::filters(&query.fetcher, filter, self.ranges).await?.0)
+    }
+
     async fn collect(self) -> Result<Results<T>, Error>
     where
         T: Send + 'static,
@@ -131,6 +165,24 @@ impl<E, T> fmt::Debug for Parallel<E, T> {
             .field("ranges", &self.ranges)
             .finish_non_exhaustive()
     }
+}
+
+/// Checks the settings of a query of `count` ranges, and splits it by the keys that its filter lists.
+fn checked<T>(
+    query: Result<CheckedQuery<T>, Error>,
+    count: usize,
+) -> Result<(CheckedQuery<T>, Branches), Error> {
+    let query = query?;
+    if !(1..=MAX_RANGES).contains(&count) {
+        return Err(Error::invalid_input(format!(
+            "the number of ranges is {count}; 1 to {MAX_RANGES} are allowed"
+        )));
+    }
+    if query.start.is_some() {
+        return Err(Error::invalid_input("a parallel query cannot start at a continuation"));
+    }
+    let branches = Branches::of(&query.fetcher.core, query.filter.clone())?;
+    Ok((query, branches))
 }
 
 /// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
@@ -176,20 +228,12 @@ impl<T: Send + 'static> Ranges<T> {
         count: usize,
         ahead: Option<usize>,
     ) -> Result<Self, Error> {
-        let CheckedQuery { fetcher, filter, take, row_limit, start } = query?;
-        if !(1..=MAX_RANGES).contains(&count) {
-            return Err(Error::invalid_input(format!(
-                "the number of ranges is {count}; 1 to {MAX_RANGES} are allowed"
-            )));
-        }
-        if start.is_some() {
-            return Err(Error::invalid_input("a parallel query cannot start at a continuation"));
-        }
+        let (query, branches) = checked(query, count)?;
+        let CheckedQuery { fetcher, filter, take, row_limit, start: _ } = query;
         let of = |filter| {
             let (fetcher, row_limit) = (fetcher.clone(), row_limit.clone());
             CheckedQuery { fetcher, filter, take, row_limit, start: None }
         };
-        let branches = Branches::of(&fetcher.core, filter.clone())?;
         let (ranges, cost) = if branches.listed.is_some() {
             (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())
         } else if take == Some(0) {

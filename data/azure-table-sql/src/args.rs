@@ -1,0 +1,114 @@
+//! The arguments.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use azure_table_arrow::Timestamps;
+use clap::{Parser, ValueEnum};
+
+use crate::columns::TableColumns;
+use crate::failure::{Failure, Result};
+
+/// Run SQL queries on the tables of an account of Azure Table Storage or Cosmos DB.
+///
+/// Every table of the account is a table in SQL; names keep their case. The account is that of
+/// AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.
+///
+/// Example: azure-table-sql "SELECT PartitionKey, count(*) FROM Blogs GROUP BY PartitionKey"
+#[derive(Debug, Parser)]
+#[command(version, about)]
+#[expect(clippy::doc_markdown, reason = "the text of --help")]
+pub(crate) struct Args {
+    /// Queries, run one after the other; - reads one from standard input
+    #[arg(required = true, value_name = "SQL")]
+    statements: Vec<String>,
+    /// Format of the result; by default table, or the one that the name of FILE implies
+    #[arg(long, short, value_enum)]
+    output: Option<OutputFormat>,
+    /// Write the result of a single query to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
+    /// Rows of each table from which its columns are inferred
+    #[arg(long, value_name = "ROWS", default_value_t = 1000)]
+    pub(crate) sample: usize,
+    /// Columns of a table instead of inferred ones: Blogs=Rating:Edm.Int32,Text:Edm.String
+    #[arg(long, value_name = "TABLE=COLUMNS")]
+    pub(crate) columns: Vec<TableColumns>,
+    /// Form of Edm.DateTime
+    #[arg(long, value_enum, default_value = "nanos")]
+    pub(crate) times: TimeForm,
+    /// Key ranges of a large table that are read at the same time
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) partitions: Option<usize>,
+}
+
+/// The format of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Columns with borders; the whole result is in memory
+    Table,
+    /// Comma-separated values with a header
+    Csv,
+    /// A JSON object per row, without the columns that are null
+    Jsonl,
+    /// A Parquet file
+    Parquet,
+}
+
+/// The form of `Edm.DateTime` in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeForm {
+    /// Timestamps in nanoseconds, of the years 1677 to 2262
+    Nanos,
+    /// Timestamps in microseconds, without the seventh digit
+    Micros,
+    /// Integers: ticks of 100 ns since the year 1
+    Ticks,
+}
+
+impl From<TimeForm> for Timestamps {
+    fn from(form: TimeForm) -> Self {
+        match form {
+            TimeForm::Nanos => Self::Nanos,
+            TimeForm::Micros => Self::Micros,
+            TimeForm::Ticks => Self::Ticks,
+        }
+    }
+}
+
+impl Args {
+    /// Returns the queries.
+    pub(crate) fn sql(&self) -> Result<Vec<String>> {
+        if self.to.is_some() && self.statements.len() > 1 {
+            return Err(Failure::usage("--to FILE holds the result of one query; pass one"));
+        }
+        let read = |statement: &String| {
+            if statement != "-" {
+                return Ok(statement.clone());
+            }
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map_err(|error| {
+                Failure::failed(format!("cannot read the query from standard input: {error}"))
+            })?;
+            Ok(text)
+        };
+        self.statements.iter().map(read).collect()
+    }
+
+    /// Returns the format that is given, or that the name of the file implies.
+    pub(crate) fn format(&self) -> Result<OutputFormat> {
+        if let Some(format) = self.output {
+            return Ok(format);
+        }
+        let Some(file) = &self.to else { return Ok(OutputFormat::Table) };
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => Ok(OutputFormat::Csv),
+            Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
+            Some("parquet") => Ok(OutputFormat::Parquet),
+            _ => Err(Failure::usage(format!(
+                "unknown format of {}: pass --output, or a name that ends with .csv, .jsonl or .parquet",
+                file.display()
+            ))),
+        }
+    }
+}
