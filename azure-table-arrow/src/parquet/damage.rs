@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// Checks that every column chunk is within a file of `length` bytes.
+/// Checks that every column chunk is within a file of `length` bytes, and that the row groups have all rows of the file.
 pub(super) fn check(metadata: &ParquetMetaData, length: u64) -> Result<()> {
+    let mut rows = 0_i64;
     for group in metadata.row_groups() {
         let counts = group.columns().iter().map(ColumnChunkMetaData::num_values);
         let mut is_valid = counts.chain([group.num_rows()]).all(|count| count >= 0);
@@ -22,6 +23,11 @@ pub(super) fn check(metadata: &ParquetMetaData, length: u64) -> Result<()> {
         if !is_valid {
             return Err(damaged("a row group is outside the file"));
         }
+        rows = rows.saturating_add(group.num_rows());
+    }
+    let stated = metadata.file_metadata().num_rows();
+    if rows != stated {
+        return Err(damaged(&format!("its row groups have {rows} rows instead of {stated}")));
     }
     Ok(())
 }
@@ -31,7 +37,7 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| damaged("its values contradict each other"))
 }
 
-fn damaged(reason: &str) -> ParquetError {
+pub(super) fn damaged(reason: &str) -> ParquetError {
     ParquetError::General(format!("the file is damaged: {reason}"))
 }
 

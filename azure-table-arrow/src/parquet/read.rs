@@ -21,19 +21,23 @@ pub struct ParquetRows {
     rows: Option<RowReader>,
     schema: TableSchema,
     total_rows: u64,
+    /// The number of rows in the batches so far.
+    read_rows: u64,
 }
 
 /// Reads the rows of a Parquet file in order: of [`ParquetWriter`](crate::ParquetWriter), or of another program with the
 /// same columns (see [`TableSchema::from_arrow`]), with the compression Snappy or none. A few MiB of rows are in memory,
 /// besides a page of each column.
 ///
-/// The iterator ends after an error of the file. After a row with an invalid value it continues.
+/// The iterator ends after an error of the file. After a row with an invalid value it continues. A file whose pages hold fewer
+/// or more rows than [`ParquetRows::total_rows`] is an error, so that a damaged file does not lose rows silently.
 ///
 /// The `parquet` crate panics on some damaged files. Unless the program aborts on panics, that is an error here; the panic
 /// hook still prints its message.
 ///
 /// # Errors
-/// The file is not a Parquet file, does not have the keys, or has a column of a type that no property has.
+/// The file is not a Parquet file, does not have the keys, has a column of a type that no property has, or its row groups have
+/// another number of rows than the file.
 pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
     rows(file)
 }
@@ -50,6 +54,7 @@ pub(crate) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Er
         rows: None,
         schema,
         total_rows: u64::try_from(total_rows).unwrap_or_default(),
+        read_rows: 0,
     })
 }
 
@@ -78,14 +83,23 @@ impl ParquetRows {
         // After an error it is not used again.
         let mut batches = self.batches.take()?;
         match guarded(|| batches.next()) {
-            Ok(None) => None,
+            Ok(None) => (self.read_rows != self.total_rows).then(|| Err(self.other_count())),
             Ok(Some(Ok(batch))) => {
+                self.read_rows += batch.num_rows() as u64;
+                if self.read_rows > self.total_rows {
+                    return Some(Err(self.other_count()));
+                }
                 self.batches = Some(batches);
                 Some(RowReader::new(&batch))
             }
             Ok(Some(Err(error))) => Some(Err(error.into())),
             Err(error) => Some(Err(error.into())),
         }
+    }
+
+    fn other_count(&self) -> Error {
+        let Self { read_rows, total_rows, .. } = self;
+        damage::damaged(&format!("its pages have {read_rows} rows instead of {total_rows}")).into()
     }
 }
 

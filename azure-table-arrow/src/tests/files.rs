@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use bytes::Bytes;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData};
 use proptest::sample::Index;
 
 use super::*;
@@ -145,5 +146,45 @@ fn a_failing_output_is_an_error() {
 fn other_files_are_refused() {
     for bytes in [&b""[..], b"PAR1", b"{\"PartitionKey\":\"p\"}"] {
         assert!(matches!(read(bytes.to_vec()), Err(Error::Parquet(_))));
+    }
+}
+
+/// Returns a file of 10 rows whose footer states other numbers: of the file, and of its row group.
+fn file_with_counts(file_rows: i8, group_rows: i8) -> Vec<u8> {
+    let rows: Vec<_> =
+        (0..10).map(|n| DynamicEntity::new("p", format!("{n}")).with("A", n)).collect();
+    let schema = TableSchema::infer(&rows, &SchemaOptions::new()).unwrap();
+    let mut file = file(&rows, &schema);
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(file.clone())).unwrap();
+    let group = |group: &RowGroupMetaData| {
+        group.clone().into_builder().set_num_rows(group_rows.into()).build().unwrap()
+    };
+    let groups = metadata.row_groups().iter().map(group).collect();
+    let metadata = metadata.into_builder().set_row_groups(groups).build();
+    let footer = file.len() - 8;
+    let length: [u8; 4] = file[footer..footer + 4].try_into().unwrap();
+    file.truncate(footer - u32::from_le_bytes(length) as usize);
+    ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
+    // The writer states the rows of the row groups: a 64-bit field of Thrift's compact protocol before a list of one struct.
+    let zigzag = |count: i8| u8::try_from((count << 1) ^ (count >> 7)).unwrap();
+    let field = [0x16, zigzag(group_rows), 0x19, 0x1c];
+    let found: Vec<_> = (0..file.len() - 4).filter(|at| file[*at..].starts_with(&field)).collect();
+    assert_eq!(found.len(), 1);
+    file[found[0] + 1] = zigzag(file_rows);
+    file
+}
+
+#[test]
+fn a_file_with_fewer_or_more_rows_than_it_states_is_an_error() {
+    assert_eq!(read(file_with_counts(10, 10)).unwrap().len(), 10);
+    // A lost row group, pages without their last rows, and counts that are too small.
+    for counts in [(20, 10), (20, 20), (5, 10), (10, 5), (0, 10), (-1, 10)] {
+        let read = read(file_with_counts(counts.0, counts.1)).map(|rows| rows.len());
+        let read = read.map_err(|error| error.to_string());
+        assert!(
+            read.as_ref().is_err_and(|error| error.contains("the file is damaged")),
+            "{counts:?}: {read:?}"
+        );
     }
 }
