@@ -61,7 +61,9 @@ impl BatchBuilder {
             .map(|(at, column)| (column.name().to_owned(), slot(column.column_type(), Some(at))))
             .collect();
         let omitted = schema.omitted().iter();
-        slots.extend(omitted.map(|(name, column_type)| (name.clone(), slot(*column_type, None))));
+        slots.extend(
+            omitted.map(|column| (column.name().to_owned(), slot(column.column_type(), None))),
+        );
         let columns = schema.columns().iter();
         Self {
             columns: columns.map(|column| ColumnBuilder::new(column.column_type())).collect(),

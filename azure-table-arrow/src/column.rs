@@ -167,7 +167,8 @@ impl Column {
         matches!(self.kind, ColumnKind::ETag | ColumnKind::Property | ColumnKind::Rest)
     }
 
-    pub(crate) fn field(&self) -> Field {
+    /// Returns the field in Arrow, with the metadata of [`TableSchema::arrow`](crate::TableSchema::arrow).
+    pub fn field(&self) -> Field {
         let field = Field::new(&self.name, self.values.data_type(), self.is_nullable());
         let (key, value) = match self.kind {
             ColumnKind::Rest => (COLUMN_KIND, REST),

@@ -38,8 +38,7 @@ const RESERVED: [&str; 4] = [PARTITION_KEY, ROW_KEY, TIMESTAMP, ETAG];
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableSchema {
     columns: Vec<Column>,
-    /// The properties that a projection left out. Their values are not part of the rest column.
-    omitted: Vec<(String, ColumnType)>,
+    omitted: Vec<Column>,
     mixed: Mixed,
     arrow: SchemaRef,
 }
@@ -151,9 +150,7 @@ impl TableSchema {
         let (mut omitted, mut mixed) = (self.omitted.clone(), self.mixed.clone());
         for (_, column) in left_out {
             match column.kind() {
-                ColumnKind::Property => {
-                    omitted.push((column.name().to_owned(), column.column_type()));
-                }
+                ColumnKind::Property => omitted.push(column.clone()),
                 ColumnKind::Rest => mixed = Mixed::Omit,
                 _ => {}
             }
@@ -189,7 +186,9 @@ impl TableSchema {
         (self.mixed == Mixed::Omit).then(|| properties.map(Column::name).collect())
     }
 
-    pub(crate) fn omitted(&self) -> &[(String, ColumnType)] {
+    /// The properties that a [projection](Self::project) left out. Batches have no column for them, and their values are
+    /// neither an error nor part of the rest column.
+    pub fn omitted(&self) -> &[Column] {
         &self.omitted
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field, Schema};
-use azure_table_arrow::{Mixed, TableSchema};
+use azure_table_arrow::{Column, Mixed, TableSchema};
 use datafusion_common::{DataFusionError, Result, plan_datafusion_err};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,10 +24,11 @@ pub(super) struct SourceMessage {
     table: String,
 }
 
-/// A schema of Arrow, and whether properties without a column are left out.
+/// A schema of Arrow, the properties that it omits, and whether properties without a column are left out.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SchemaMessage {
     fields: Vec<FieldMessage>,
+    omitted: Vec<FieldMessage>,
     is_omitting: bool,
 }
 
@@ -94,30 +95,47 @@ impl SourceMessage {
 
 impl SchemaMessage {
     pub(super) fn new(schema: &TableSchema) -> Self {
-        let field = |field: &std::sync::Arc<Field>| FieldMessage {
+        let messages = |columns: &[Column]| columns.iter().map(FieldMessage::new).collect();
+        Self {
+            fields: messages(schema.columns()),
+            omitted: messages(schema.omitted()),
+            is_omitting: *schema.mixed() == Mixed::Omit,
+        }
+    }
+
+    /// Returns the schema as a projection of one with the columns that it lacks.
+    pub(super) fn into_schema(self) -> Result<TableSchema> {
+        let columns: Vec<_> = (0..self.fields.len()).collect();
+        let fields = self.fields.into_iter().chain(self.omitted);
+        let mut fields = fields.map(FieldMessage::into_field).collect::<Result<Vec<_>>>()?;
+        for key in ["PartitionKey", "RowKey"] {
+            if !fields.iter().any(|field| field.name() == key) {
+                fields.push(Field::new(key, DataType::Utf8, false));
+            }
+        }
+        if self.is_omitting {
+            // A schema that lost its rest column omits properties without a column.
+            let metadata = HashMap::from([("azure.column".to_owned(), "rest".to_owned())]);
+            fields.push(Field::new(NO_COLUMN, DataType::Utf8, true).with_metadata(metadata));
+        }
+        let schema = TableSchema::from_arrow(&Schema::new(fields)).map_err(external)?;
+        schema.project(&columns).map_err(external)
+    }
+}
+
+impl FieldMessage {
+    fn new(column: &Column) -> Self {
+        let field = column.field();
+        Self {
             name: field.name().clone(),
             data_type: field.data_type().to_string(),
             nullable: field.is_nullable(),
             metadata: field.metadata().clone(),
-        };
-        let fields = schema.arrow().fields().iter().map(field).collect();
-        Self { fields, is_omitting: *schema.mixed() == Mixed::Omit }
+        }
     }
 
-    pub(super) fn into_schema(self) -> Result<TableSchema> {
-        let mut fields = Vec::new();
-        for FieldMessage { name, data_type, nullable, metadata } in self.fields {
-            let data_type: DataType = data_type.parse()?;
-            fields.push(Field::new(name, data_type, nullable).with_metadata(metadata));
-        }
-        if !self.is_omitting {
-            return TableSchema::from_arrow(&Schema::new(fields)).map_err(external);
-        }
-        // A schema that lost its rest column omits properties without a column.
-        let columns: Vec<_> = (0..fields.len()).collect();
-        let metadata = HashMap::from([("azure.column".to_owned(), "rest".to_owned())]);
-        fields.push(Field::new(NO_COLUMN, DataType::Utf8, true).with_metadata(metadata));
-        let schema = TableSchema::from_arrow(&Schema::new(fields)).map_err(external)?;
-        schema.project(&columns).map_err(external)
+    fn into_field(self) -> Result<Field> {
+        let data_type: DataType = self.data_type.parse()?;
+        Ok(Field::new(self.name, data_type, self.nullable).with_metadata(self.metadata))
     }
 }

@@ -15,6 +15,7 @@ use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
 };
 
+use super::message::{ScanMessage, SchemaMessage, decode, encode, is_own};
 use crate::{AzureTable, AzureTableCodec, Connections, EnvironmentConnections};
 
 /// The connection `blogs`, and the names that were resolved.
@@ -87,6 +88,24 @@ async fn plans_survive_and_name_the_connection_only() {
     }
 }
 
+#[test]
+fn every_schema_survives() {
+    let columns = [("Text", EdmType::String), ("Count", EdmType::Int32), ("Id", EdmType::Guid)];
+    for mixed in [Mixed::Error, Mixed::Omit, Mixed::rest(), Mixed::Rest("others".to_owned())] {
+        let options = SchemaOptions::new().mixed(mixed).with_timestamp(true).with_etag(true);
+        let schema = TableSchema::declared(columns, &options).unwrap();
+        let all: Vec<_> = (0..schema.columns().len()).collect();
+        // Without properties, without the last column (the rest column, if there is one), without keys, and empty.
+        for positions in [&all[..], &all[..4], &all[..all.len() - 1], &[6, 4], &[1], &[]] {
+            let schema = schema.project(positions).unwrap();
+            let mut bytes = Vec::new();
+            encode(&SchemaMessage::new(&schema), &mut bytes).unwrap();
+            let decoded = decode::<SchemaMessage>(&bytes).unwrap().into_schema().unwrap();
+            assert_eq!(decoded, schema);
+        }
+    }
+}
+
 fn assert_names_the_connection_only(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     assert!(text.contains(r#""connection":"blogs""#), "{text}");
@@ -119,7 +138,6 @@ fn unknown_connections_name_the_variable() {
 /// Bytes of an attacker or of another version are an error, never a panic.
 #[test]
 fn damaged_messages_are_errors() {
-    use super::message::{ScanMessage, decode, encode, is_own};
     let mut bytes = Vec::new();
     encode(&"no scan", &mut bytes).unwrap();
     assert!(is_own(&bytes));
