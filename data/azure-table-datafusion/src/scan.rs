@@ -1,5 +1,7 @@
 //! The physical plan of a scan.
 
+mod report;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,16 +20,20 @@ use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _, PlanProperties,
 };
-use futures_util::{StreamExt as _, TryStreamExt as _, stream as streams};
+use futures_util::{TryStreamExt as _, stream as streams};
 
 use crate::error::external;
 use crate::ranges;
 use crate::source::Source;
+use report::RangeReport;
 
 /// Reads the ranges of a table that its input lists: a query for each. The rows have no declared order.
 ///
 /// The input is a plan in memory with one filter in each partition. So the engines of clusters, which divide plans by the
 /// partitions of the inputs that they know, give each task its own ranges.
+///
+/// Each range is reported as a `tracing` event of the target `azure_table_datafusion::scan`, with the fields `table`, `filter` and
+/// `rows`: `range read`, or `range read in part` if the query needs no more rows or fails.
 #[derive(Debug, Clone)]
 pub struct AzureTableScan {
     pub(crate) source: Source,
@@ -88,16 +94,17 @@ impl AzureTableScan {
         filter: Option<&Filter>,
         batch_size: usize,
     ) -> impl streams::Stream<Item = Result<RecordBatch>> + Send + use<> {
-        let rows = self.source.query(filter, &self.columns, self.limit).stream();
-        let mut report = RangeReport {
-            table: self.source.table.name().to_owned(),
-            filter: text(filter),
-            rows: 0,
-        };
-        stream(rows, &self.columns, batch_size).map(move |batch| {
-            let batch = batch.map_err(external)?;
+        let limit = self.limit;
+        let rows = self.source.query(filter, &self.columns, limit).stream();
+        let batches = stream(rows, &self.columns, batch_size);
+        let report = RangeReport::new(self.source.table.name(), filter);
+        streams::try_unfold((batches, report), move |(mut batches, mut report)| async move {
+            let Some(batch) = batches.try_next().await.map_err(external)? else {
+                report.end(limit);
+                return Ok(None);
+            };
             report.add(batch.num_rows());
-            Ok(batch)
+            Ok(Some((batch, (batches, report))))
         })
     }
 }
@@ -195,25 +202,5 @@ impl ExecutionPlan for AzureTableScan {
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
-    }
-}
-
-/// Reports the rows of a range when its stream is dropped.
-struct RangeReport {
-    table: String,
-    filter: String,
-    rows: usize,
-}
-
-impl RangeReport {
-    fn add(&mut self, rows: usize) {
-        self.rows += rows;
-    }
-}
-
-impl Drop for RangeReport {
-    fn drop(&mut self) {
-        let Self { table, filter, rows } = self;
-        tracing::info!(table, filter, rows, "range read");
     }
 }
