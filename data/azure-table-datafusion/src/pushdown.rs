@@ -1,9 +1,10 @@
 //! The translation of SQL conditions into filters of the service.
 //!
 //! A filter that is sent must match at least the rows of its condition (a superset). A comparison that is true in SQL has a value
-//! to compare, and for that the service decides like SQL, if [`comparison`] allows it. Whether a comparison with a missing
-//! property is true on the service is not documented for every operator, so that filters have no `not`: negations are moved into
-//! the comparisons, and those that may match missing properties are not exact.
+//! of the column's type, and for that the service decides like SQL, if [`comparison`] allows it. Whether a comparison with a
+//! missing property or with a value of another type is true on the service is not documented for every operator and type, so that
+//! filters have no `not`: negations are moved into the comparisons. Filters on properties are not exact. Those on the keys and the
+//! Timestamp are, because every row has them with one type.
 
 mod budget;
 mod comparison;
@@ -15,6 +16,7 @@ mod text;
 mod time;
 
 use azure_table_arrow::TableSchema;
+use azure_table_client::edm::EdmType;
 use azure_table_client::filter::Filter;
 use datafusion_expr::{Expr, TableProviderFilterPushDown};
 
@@ -54,10 +56,10 @@ pub(crate) struct Forbidden {
     pub(crate) guid_ranges: bool,
     /// Ranges of Binaries.
     pub(crate) binary_ranges: bool,
-    /// `<>`, `<` and `<=` of columns that may be missing as exact filters.
+    /// `<>`, `<` and `<=` of properties as exact filters, although a service may find rows without the property.
     pub(crate) missing_as_exact: bool,
-    /// Comparisons of integers as exact filters, although a service may compare both types.
-    pub(crate) integers_as_exact: bool,
+    /// `=`, `>` and `>=` of properties of this type as exact filters, although a service may find values of other types.
+    pub(crate) other_types_as_exact: Option<EdmType>,
     /// Times of a finer or coarser unit than the service's, without rounding the bound.
     pub(crate) unrounded_times: bool,
     /// More comparisons than the service accepts.

@@ -9,9 +9,12 @@ use uuid::Uuid;
 
 const ROWS: usize = 160;
 
+/// The beginnings of RowKeys.
+pub(super) const PREFIXES: [&str; 4] = ["", "a", "\u{ff5e}", "\u{1f600}"];
 pub(super) const PARTITIONS: [&str; 5] = ["a", "b", "\u{ff5e}", "\u{1f600}", "\u{10000}"];
-pub(super) const TEXTS: [&str; 16] = [
+pub(super) const TEXTS: [&str; 17] = [
     "",
+    "5",
     "a",
     "ab",
     "abc",
@@ -69,7 +72,8 @@ pub(super) fn rows() -> Vec<DynamicEntity> {
     let mut rows = Vec::new();
     for row in 0..ROWS {
         let partition = PARTITIONS[numbers.usize(..PARTITIONS.len())];
-        let mut entity = DynamicEntity::new(partition, format!("{row:03}"));
+        let prefix = PREFIXES[numbers.usize(..PREFIXES.len())];
+        let mut entity = DynamicEntity::new(partition, format!("{prefix}{row:03}"));
         let values: [(&str, EdmValue); 8] = [
             ("Text", TEXTS[numbers.usize(..TEXTS.len())].into()),
             ("Count", numbers.i32(-2..8).into()),
@@ -86,13 +90,7 @@ pub(super) fn rows() -> Vec<DynamicEntity> {
                 0 | 1 => {}
                 // Of another type, for the rest column.
                 2 => {
-                    let other: EdmValue = match value {
-                        EdmValue::Int32(number) => i64::from(number).into(),
-                        EdmValue::Int64(_) => numbers.i32(-2..8).into(),
-                        EdmValue::String(_) => 5.into(),
-                        _ => "5".into(),
-                    };
-                    entity.set(name, other);
+                    entity.set(name, of_other_type(&value, &mut numbers));
                 }
                 _ => {
                     entity.set(name, value);
@@ -105,6 +103,21 @@ pub(super) fn rows() -> Vec<DynamicEntity> {
         rows.push(entity);
     }
     rows
+}
+
+/// Returns the value in another type, in which a service may find it as well.
+fn of_other_type(value: &EdmValue, numbers: &mut fastrand::Rng) -> EdmValue {
+    match value {
+        EdmValue::Int32(number) => i64::from(*number).into(),
+        EdmValue::Int64(_) => numbers.i32(-2..8).into(),
+        EdmValue::String(_) if numbers.bool() => 5.into(),
+        EdmValue::String(_) => true.into(),
+        // One of two texts of a time.
+        EdmValue::DateTime(time) if numbers.bool() => {
+            time.to_string().replace('Z', "+00:00").into()
+        }
+        value => value.to_string().into(),
+    }
 }
 
 pub(super) async fn fill(

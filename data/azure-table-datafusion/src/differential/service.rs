@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use azure_table_client::DynamicEntity;
-use azure_table_client::edm::{EdmType, EdmValue};
+use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Rewrites the filters of requests to the mock, so that
 /// - `ne`, `lt` and `le` match missing properties,
-/// - Guids are ordered by their last bytes first, as by SQL Server, and Binaries by their length first,
-/// - both types of integers are compared.
+/// - values of all types are compared with a literal: both types of integers as numbers, texts as times if they are, other
+///   types by their texts,
+/// - Guids are ordered by their last bytes first, as by SQL Server, and Binaries by their length first.
 #[derive(Debug)]
 pub(super) struct OtherService {
     mock: Arc<dyn Transport>,
-    /// All Guids and Binaries of the table, with their properties.
+    /// All values of the table, with their properties.
     values: Vec<(String, EdmValue)>,
 }
 
@@ -26,8 +27,7 @@ impl OtherService {
         let mut known = BTreeSet::new();
         let mut values = Vec::new();
         for (name, value) in rows.iter().flat_map(DynamicEntity::properties) {
-            let is_ordered = matches!(value.edm_type(), EdmType::Guid | EdmType::Binary);
-            if is_ordered && known.insert(format!("{name} {value}")) {
+            if known.insert(format!("{name} {} {value}", value.edm_type())) {
                 values.push((name.to_owned(), value.clone()));
             }
         }
@@ -40,58 +40,40 @@ impl OtherService {
             Filter::And { 0: filters, .. } => all(filters).reduce(|a, b| a & b).unwrap(),
             Filter::Or { 0: filters, .. } => all(filters).reduce(|a, b| a | b).unwrap(),
             Filter::Not { 0: inner, .. } => !self.rewrite(*inner),
-            Filter::Compare { property, op, literal, .. } => self.compare(&property, op, literal),
+            Filter::Compare { property, op, literal, .. } => self.compare(&property, op, &literal),
             other => other,
         }
     }
 
-    fn compare(&self, property: &str, op: CompareOp, literal: EdmValue) -> Filter {
-        if ["PartitionKey", "RowKey"].contains(&property) {
-            return Filter::compare(property, op, literal).unwrap();
+    fn compare(&self, property: &str, op: CompareOp, literal: &EdmValue) -> Filter {
+        if ["PartitionKey", "RowKey", "Timestamp"].contains(&property) {
+            return Filter::compare(property, op, literal.clone()).unwrap();
         }
-        // Whether a value is equal or greater.
-        let compare = |op| match &literal {
-            EdmValue::Guid(_) | EdmValue::Binary(_) => self.listed(property, op, &literal),
-            EdmValue::Int32(number) => {
-                both(property, op, (*number).into(), i64::from(*number).into())
-            }
-            EdmValue::Int64(number) => match i32::try_from(*number) {
-                Ok(small) => both(property, op, (*number).into(), small.into()),
-                Err(_) => Filter::compare(property, op, *number).unwrap(),
-            },
-            _ => Filter::compare(property, op, literal.clone()).unwrap(),
-        };
         match op {
-            CompareOp::Ne => !compare(CompareOp::Eq),
-            CompareOp::Lt => !compare(CompareOp::Ge),
-            CompareOp::Le => !compare(CompareOp::Gt),
-            op => compare(op),
+            CompareOp::Ne => !self.listed(property, CompareOp::Eq, literal),
+            CompareOp::Lt => !self.listed(property, CompareOp::Ge, literal),
+            CompareOp::Le => !self.listed(property, CompareOp::Gt, literal),
+            op => self.listed(property, op, literal),
         }
     }
 
     /// The values of the table that have the order.
     fn listed(&self, property: &str, op: CompareOp, literal: &EdmValue) -> Filter {
-        let matches = |value: &EdmValue| match (op, order(value, literal)) {
-            (_, None) => false,
-            (CompareOp::Eq, Some(order)) => order.is_eq(),
-            (CompareOp::Ge, Some(order)) => order.is_ge(),
-            (_, Some(order)) => order.is_gt(),
+        let matches = |value: &EdmValue| match op {
+            CompareOp::Eq => order(value, literal).is_eq(),
+            CompareOp::Ge => order(value, literal).is_ge(),
+            _ => order(value, literal).is_gt(),
         };
         let listed = self.values.iter().filter(|(name, value)| name == property && matches(value));
         let one = |(name, value): &(String, EdmValue)| {
             Filter::compare(name.as_str(), CompareOp::Eq, value.clone()).unwrap()
         };
-        let never = Filter::compare(property, CompareOp::Eq, "no value is a text").unwrap();
+        let never = Filter::compare(property, CompareOp::Eq, "no value is this text").unwrap();
         listed.map(one).fold(never, |a, b| a | b)
     }
 }
 
-/// A comparison of integers of both types.
-fn both(property: &str, op: CompareOp, one: EdmValue, other: EdmValue) -> Filter {
-    Filter::compare(property, op, one).unwrap() | Filter::compare(property, op, other).unwrap()
-}
-
-fn order(value: &EdmValue, literal: &EdmValue) -> Option<Ordering> {
+fn order(value: &EdmValue, literal: &EdmValue) -> Ordering {
     match (value, literal) {
         (EdmValue::Guid(a), EdmValue::Guid(b)) => {
             let last_first = |id: &uuid::Uuid| {
@@ -99,12 +81,18 @@ fn order(value: &EdmValue, literal: &EdmValue) -> Option<Ordering> {
                 bytes.rotate_right(6);
                 bytes
             };
-            Some(last_first(a).cmp(&last_first(b)))
+            last_first(a).cmp(&last_first(b))
         }
-        (EdmValue::Binary(a), EdmValue::Binary(b)) => {
-            Some(a.len().cmp(&b.len()).then_with(|| a.cmp(b)))
+        (EdmValue::Binary(a), EdmValue::Binary(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        (EdmValue::Int32(a), EdmValue::Int32(b)) => a.cmp(b),
+        (EdmValue::Int32(a), EdmValue::Int64(b)) => i64::from(*a).cmp(b),
+        (EdmValue::Int64(a), EdmValue::Int32(b)) => a.cmp(&i64::from(*b)),
+        (EdmValue::Int64(a), EdmValue::Int64(b)) => a.cmp(b),
+        (EdmValue::String(a), EdmValue::DateTime(b)) => {
+            a.parse::<EdmDateTime>().map_or(Ordering::Less, |a| a.cmp(b))
         }
-        _ => None,
+        // Times, all with seven digits, and Booleans have the order of their texts.
+        (a, b) => a.to_string().encode_utf16().cmp(b.to_string().encode_utf16()),
     }
 }
 

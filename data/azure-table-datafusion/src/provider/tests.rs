@@ -53,7 +53,7 @@ async fn plans_show_the_filter_the_columns_and_the_ranges() {
     let sql = "SELECT Count FROM t WHERE PartitionKey >= 'p4' AND Text > 't3' AND Count <> 5";
     let filter = "PartitionKey ge 'p4' and Text gt 't3' and Count ne 5";
     let expected = format!(
-        "AzureTableScan: table=Blogs, columns=[Count], filter=[{filter}], partitions=4, ranges=[\
+        "AzureTableScan: table=Blogs, columns=[Text, Count], filter=[{filter}], partitions=4, ranges=[\
          {filter} and PartitionKey lt 'p5'; \
          {filter} and PartitionKey ge 'p5' and PartitionKey lt 'p7'; \
          {filter} and PartitionKey ge 'p7' and PartitionKey lt 'p8'; \

@@ -34,8 +34,8 @@ pub(super) fn of(
         (_, ColumnType::Boolean) => {
             let ScalarValue::Boolean(Some(value)) = *literal else { return None };
             return match op {
-                CompareOp::Eq => of_boolean(column, value),
-                CompareOp::Ne => of_boolean(column, !value),
+                CompareOp::Eq => of_boolean(column, value, forbidden),
+                CompareOp::Ne => of_boolean(column, !value, forbidden),
                 _ => None,
             };
         }
@@ -77,25 +77,23 @@ pub(super) fn compare(
     value: &EdmValue,
     forbidden: Forbidden,
 ) -> Option<Pushed> {
-    let compare = |op| Filter::compare(column.name(), op, value.clone()).ok();
+    let filter = Filter::compare(column.name(), op, value.clone()).ok()?;
     let may_match_missing = matches!(op, CompareOp::Ne | CompareOp::Lt | CompareOp::Le);
-    if forbidden.missing_as_exact && column.is_nullable() && may_match_missing {
-        return Some(Pushed { filter: compare(op)?, is_exact: true });
-    }
-    // A service that compares both types of integers returns rows whose column is null.
-    let is_integer = matches!(value, EdmValue::Int32(_) | EdmValue::Int64(_));
-    let is_typed = !is_integer || forbidden.integers_as_exact;
-    let is_exact = !column.is_nullable() || is_typed && !may_match_missing;
-    Some(Pushed { filter: compare(op)?, is_exact })
+    let is_forced = if may_match_missing {
+        forbidden.missing_as_exact
+    } else {
+        forbidden.other_types_as_exact == Some(value.edm_type())
+    };
+    // A service may return rows without the property, or with a value of another type: their column is null.
+    Some(Pushed { filter, is_exact: !column.is_nullable() || is_forced })
 }
 
 /// Requires a value of a Boolean column.
-pub(super) fn of_boolean(column: &Column, value: bool) -> Option<Pushed> {
+pub(super) fn of_boolean(column: &Column, value: bool, forbidden: Forbidden) -> Option<Pushed> {
     if column.column_type() != ColumnType::Boolean {
         return None;
     }
-    let filter = Filter::compare(column.name(), CompareOp::Eq, value).ok()?;
-    Some(Pushed { filter, is_exact: true })
+    compare(column, CompareOp::Eq, &value.into(), forbidden)
 }
 
 /// A missing property as the default value of its type: the wrong translation of `IS NULL`, for a test.

@@ -52,7 +52,7 @@ impl Translation<'_> {
             Expr::Like(like) if like.negated == negated => {
                 prefix::like(like, self.column(&like.expr)?, self.forbidden)
             }
-            Expr::Column(_) => comparison::of_boolean(self.column(expr)?, !negated),
+            Expr::Column(_) => comparison::of_boolean(self.column(expr)?, !negated, self.forbidden),
             Expr::IsNull(inner) if self.forbidden.is_null && !negated => {
                 comparison::with_default(self.column(inner)?)
             }

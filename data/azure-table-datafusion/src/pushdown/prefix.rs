@@ -28,7 +28,6 @@ pub(super) fn like(like: &Like, column: &Column, forbidden: Forbidden) -> Option
     let upper = after(prefix).and_then(|bound| compare(CompareOp::Lt, &bound));
     let Some(upper) = upper else { return Some(Pushed { is_exact: false, ..lower }) };
     let filter: Filter = lower.filter & upper.filter;
-    // A missing property never matches the lower bound.
     Some(Pushed { filter, is_exact: lower.is_exact && &pattern[wildcard..] == "%" })
 }
 

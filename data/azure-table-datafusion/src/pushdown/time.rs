@@ -45,7 +45,6 @@ pub(super) fn compare(
         CompareOp::Eq if ticks.first < ticks.last => {
             let (first, last) =
                 (compare(CompareOp::Ge, ticks.first)?, compare(CompareOp::Le, ticks.last)?);
-            // A missing property never matches the lower bound.
             Some(Pushed { filter: first.filter & last.filter, is_exact: first.is_exact })
         }
         _ => None,
