@@ -2,13 +2,22 @@
 
 use fastrand::Rng;
 
-use super::data::{DOUBLES, PARTITIONS, TEXTS, TICKS, data, id};
+use super::data::{DOUBLES, PARTITIONS, PREFIXES, TEXTS, TICKS, data, id};
 
-/// A query without its limit.
+/// A query, and the comparison of its results.
 pub(super) struct Query {
     pub(super) sql: String,
-    /// A limit without an order: any rows of the result.
-    pub(super) limit: Option<usize>,
+    pub(super) rows: Rows,
+}
+
+/// The rows that both results must have.
+pub(super) enum Rows {
+    /// The same rows in any order.
+    Same,
+    /// The same rows in the same order.
+    Ordered,
+    /// The same rows, and with `LIMIT` and `OFFSET` any part of this size.
+    Part { limit: usize, offset: usize },
 }
 
 const COLUMNS: [&str; 11] = [
@@ -25,23 +34,74 @@ const COLUMNS: [&str; 11] = [
     "rest",
 ];
 
+/// The columns that are compared in groups: all but Doubles, of which two are zero.
+const GROUPED: [&str; 9] =
+    ["PartitionKey", "RowKey", "Text", "Count", "Big", "Flag", "Made", "Id", "Data"];
+
 pub(super) fn random(numbers: &mut Rng) -> Query {
-    let condition = condition(numbers, 3);
-    let list = match numbers.u8(..5) {
-        0 => "*".to_owned(),
-        1 => "count(*), min(Count), max(Text), sum(Big)".to_owned(),
-        2 => "Flag, count(*), avg(Count)".to_owned(),
-        _ => {
-            let mut columns = COLUMNS.to_vec();
-            numbers.shuffle(&mut columns);
-            columns[..numbers.usize(1..5)].join(", ")
-        }
+    let condition = match numbers.u8(..6) {
+        0 => format!("{} AND {}", condition(numbers, 3), key(numbers)),
+        1 => format!("{} AND {}", comparison(numbers), key(numbers)),
+        2 => comparison(numbers),
+        _ => condition(numbers, 3),
     };
-    let group = if list.starts_with("Flag, count") { " GROUP BY Flag" } else { "" };
-    let sql = format!("SELECT {list} FROM t WHERE {condition}{group}");
-    let is_plain = !list.contains("count(*)");
-    let limit = (is_plain && numbers.u8(..4) == 0).then(|| numbers.usize(1..20));
-    Query { sql, limit }
+    let from = |list: &str| format!("SELECT {list} FROM t WHERE {condition}");
+    let same = |sql| Query { sql, rows: Rows::Same };
+    match numbers.u8(..20) {
+        0 | 1 => same(from("count(*), min(Count), max(Text), sum(Big)")),
+        2 | 3 => same(from("Flag, count(*), avg(Count)") + " GROUP BY Flag"),
+        4 | 5 => same(from(&format!("DISTINCT {}", columns(numbers, &GROUPED)))),
+        6..9 => ordered(from(&columns(numbers, &COLUMNS)), numbers),
+        9 | 10 => same(join(&condition, numbers)),
+        11 => {
+            let column = pick(numbers, &["Count", "Text", "Made"]);
+            let not = pick(numbers, &["", "NOT "]);
+            let inner = comparison(numbers);
+            let values = format!("SELECT {column} FROM t WHERE {column} IS NOT NULL AND ({inner})");
+            same(format!("{} AND {column} {not}IN ({values})", from("RowKey, Text")))
+        }
+        kind => {
+            let list = if kind < 14 { "*".to_owned() } else { columns(numbers, &COLUMNS) };
+            let rows = match numbers.u8(..4) {
+                0 => Rows::Part { limit: numbers.usize(1..20), offset: 0 },
+                1 => Rows::Part { limit: numbers.usize(1..20), offset: numbers.usize(1..20) },
+                _ => Rows::Same,
+            };
+            Query { sql: from(&list), rows }
+        }
+    }
+}
+
+/// One to four columns.
+fn columns(numbers: &mut Rng, all: &[&'static str]) -> String {
+    let mut columns = all.to_vec();
+    numbers.shuffle(&mut columns);
+    columns[..numbers.usize(1..5)].join(", ")
+}
+
+/// Adds an order without ties, and perhaps a limit and an offset.
+fn ordered(sql: String, numbers: &mut Rng) -> Query {
+    let column = pick(numbers, &COLUMNS);
+    let direction = pick(numbers, &["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]);
+    let limit = match numbers.u8(..3) {
+        0 => String::new(),
+        1 => format!(" LIMIT {}", numbers.u8(1..20)),
+        _ => format!(" LIMIT {} OFFSET {}", numbers.u8(1..20), numbers.u8(1..20)),
+    };
+    let keys = format!("PartitionKey{}, RowKey", pick(numbers, &["", " DESC"]));
+    let sql = format!("{sql} ORDER BY {column}{direction}, {keys}{limit}");
+    Query { sql, rows: Rows::Ordered }
+}
+
+/// A join of the rows of two conditions.
+fn join(condition: &str, numbers: &mut Rng) -> String {
+    let kind = pick(numbers, &["JOIN", "LEFT JOIN", "FULL JOIN"]);
+    let column = pick(numbers, &["PartitionKey", "Count", "Text", "Big", "Made", "Id"]);
+    let other = comparison(numbers);
+    format!(
+        "SELECT a.RowKey, b.RowKey, a.Text, b.Count FROM (SELECT * FROM t WHERE {condition}) a \
+         {kind} (SELECT * FROM t WHERE {other}) b ON a.{column} = b.{column}"
+    )
 }
 
 fn condition(numbers: &mut Rng, depth: u8) -> String {
@@ -61,48 +121,56 @@ fn condition(numbers: &mut Rng, depth: u8) -> String {
     }
 }
 
+/// A condition on a key.
+fn key(numbers: &mut Rng) -> String {
+    let op = pick(numbers, &["=", "<>", "<", "<=", ">", ">="]);
+    match numbers.u8(..5) {
+        0 | 1 => format!("PartitionKey {op} {}", quoted(pick(numbers, &PARTITIONS))),
+        2 | 3 => {
+            let row = format!("{}{:03}", pick(numbers, &PREFIXES), numbers.u8(..170));
+            format!("RowKey {op} {}", quoted(&row))
+        }
+        _ => {
+            let column = pick(numbers, &["PartitionKey", "RowKey"]);
+            let prefix = pick(numbers, &["a", "b", "0", "1", "\u{1f600}", "a0"]);
+            format!("{column} LIKE '{prefix}{}'", pick(numbers, &["%", "%5", "_%", ""]))
+        }
+    }
+}
+
 fn comparison(numbers: &mut Rng) -> String {
     let op = pick(numbers, &["=", "<>", "<", "<=", ">", ">="]);
-    match numbers.u8(..20) {
-        0..3 => {
-            let column = pick(numbers, &["PartitionKey", "RowKey"]);
-            let key = quoted(pick(numbers, &PARTITIONS));
-            let row = format!("'{:03}'", numbers.u8(..170));
-            format!("{column} {op} {}", if column == "RowKey" { row } else { key })
-        }
-        3..6 => format!("Text {op} {}", text(numbers)),
-        6 => format!("Text {} {}", pick(numbers, &["LIKE", "NOT LIKE"]), pattern(numbers)),
-        7 => format!("{} {op} Text", text(numbers)),
-        8 => {
+    match numbers.u8(..23) {
+        0..5 => key(numbers),
+        5..8 => format!("Text {op} {}", text(numbers)),
+        8 => format!("Text {} {}", pick(numbers, &["LIKE", "NOT LIKE"]), pattern(numbers)),
+        9 => format!("{} {op} Text", text(numbers)),
+        10 => {
             let count = if numbers.u8(..3) == 0 { 18 } else { 3 };
             let list: Vec<_> = (0..count).map(|_| text(numbers)).collect();
             format!("Text {} ({})", pick(numbers, &["IN", "NOT IN"]), list.join(", "))
         }
-        9 => format!("Count {op} {}", numbers.i32(-3..9)),
-        10 => {
+        11 => format!("Count {op} {}", numbers.i32(-3..9)),
+        12 => {
             let mut bounds = [numbers.i32(-3..9), numbers.i32(-3..9)];
             bounds.sort_unstable();
             let not = pick(numbers, &["", "NOT "]);
             format!("Count {not}BETWEEN {} AND {}", bounds[0], bounds[1])
         }
-        11 => format!("Big {op} {}", numbers.i64(-3..9) * 1_000_000_000_000),
-        12 | 13 => format!("Ratio {op} {}", double(numbers)),
-        14 => {
+        13 => format!("Big {op} {}", numbers.i64(-3..9) * 1_000_000_000_000),
+        14 | 15 => format!("Ratio {op} {}", double(numbers)),
+        16 => {
             pick(numbers, &["Flag", "NOT Flag", "Flag = true", "Flag <> true", "Flag IS NOT TRUE"])
                 .to_owned()
         }
-        15 => {
-            let nanos = TICKS[numbers.usize(..TICKS.len())] * 100 + numbers.i64(0..3) * 50;
-            let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-            format!("Made {op} TIMESTAMP '2020-01-01T00:00:{seconds:02}.{nanos:09}Z'")
-        }
-        16 => format!("Id {op} X'{}'", id(numbers.usize(..7)).simple()),
-        17 => {
+        17 | 18 => format!("Made {op} {}", time(numbers)),
+        19 => format!("Id {op} X'{}'", id(numbers.usize(..7)).simple()),
+        20 => {
             let bytes = data(numbers.usize(..6));
             let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("Data {op} X'{}'", digits.concat())
         }
-        18 => {
+        21 => {
             let column = pick(numbers, &COLUMNS[2..]);
             format!("{column} IS {}", pick(numbers, &["NULL", "NOT NULL"]))
         }
@@ -129,6 +197,17 @@ fn comparison(numbers: &mut Rng) -> String {
 
 fn pick<'a>(numbers: &mut Rng, list: &[&'a str]) -> &'a str {
     list[numbers.usize(..list.len())]
+}
+
+/// A time between two ticks or on one, in one of two forms.
+fn time(numbers: &mut Rng) -> String {
+    let nanos = TICKS[numbers.usize(..TICKS.len())] * 100 + numbers.i64(0..3) * 50;
+    let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    if numbers.bool() {
+        format!("TIMESTAMP '2020-01-01T00:00:{seconds:02}.{nanos:09}Z'")
+    } else {
+        format!("'2020-01-01 02:30:{seconds:02}.{nanos:09}+02:30'")
+    }
 }
 
 fn text(numbers: &mut Rng) -> String {
