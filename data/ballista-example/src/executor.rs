@@ -6,9 +6,14 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 
 use crate::{Error, codec, log};
 
-/// Runs until the process is ended. Both ports are its own: for results, and for tasks.
-pub(crate) async fn run(scheduler: u16, port: u16, grpc_port: u16) -> Result<(), Error> {
-    log::print_ranges(&format!("executor {port}"))?;
+/// Runs until the process is ended. Both ports are its own: for results, and for tasks. `work` is the folder of its files.
+pub(crate) async fn run(
+    scheduler: u16,
+    port: u16,
+    grpc_port: u16,
+    work: String,
+) -> Result<(), Error> {
+    log::print_ranges()?;
     let config = ExecutorProcessConfig {
         scheduler_port: scheduler,
         scheduler_host: "127.0.0.1".to_owned(),
@@ -16,6 +21,7 @@ pub(crate) async fn run(scheduler: u16, port: u16, grpc_port: u16) -> Result<(),
         port,
         grpc_port,
         vcores: 2,
+        work_dir: Some(work),
         override_logical_codec: Some(codec()),
         override_physical_codec: Some(codec()),
         ..ExecutorProcessConfig::default()

@@ -9,21 +9,19 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::Error;
 
-/// Prints a line for each key range that this process reads.
-pub(crate) fn print_ranges(process: &str) -> Result<(), Error> {
-    Ok(tracing_subscriber::registry().with(Ranges { process: process.to_owned() }).try_init()?)
+/// Prints a line for each key range that this process reads, for example `range read: 895 rows, PartitionKey ge 'region-02'`.
+pub(crate) fn print_ranges() -> Result<(), Error> {
+    Ok(tracing_subscriber::registry().with(Ranges).try_init()?)
 }
 
-struct Ranges {
-    process: String,
-}
+struct Ranges;
 
 impl<S: Subscriber> Layer<S> for Ranges {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() == "azure_table_datafusion::scan" {
             let mut fields = Fields::default();
             event.record(&mut fields);
-            println!("{}: {}: {}", self.process, fields.message, fields.others.join(", "));
+            println!("{}: {} rows, {}", fields.message, fields.rows, fields.filter);
         }
     }
 }
@@ -32,14 +30,22 @@ impl<S: Subscriber> Layer<S> for Ranges {
 #[derive(Default)]
 struct Fields {
     message: String,
-    others: Vec<String>,
+    rows: String,
+    filter: String,
 }
 
 impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "filter" {
+            value.clone_into(&mut self.filter);
+        }
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "message" => self.message = format!("{value:?}"),
-            name => self.others.push(format!("{name}={value:?}")),
+            "rows" => self.rows = format!("{value:?}"),
+            _ => {}
         }
     }
 }

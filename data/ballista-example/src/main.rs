@@ -1,5 +1,6 @@
 //! Runs one query in this process, and then on a Ballista cluster on loopback: a scheduler and two executors, each a process
-//! of its own. Prints both results, and the key ranges that each executor read.
+//! of its own. Prints both results, and the key ranges that each executor read. It is an error if the results differ, an executor
+//! read no range, or the ranges are not disjoint and complete.
 //!
 //! ```sh
 //! AZURE_TABLE_MOCK=path/to/azure-table-mock cargo run -p ballista-example
@@ -10,6 +11,8 @@ mod cluster;
 mod emulator;
 mod executor;
 mod log;
+mod output;
+mod ranges;
 mod sales;
 mod scheduler;
 
@@ -19,6 +22,8 @@ use std::sync::Arc;
 use azure_table_datafusion::{AzureTableCodec, EnvironmentConnections};
 use ballista::prelude::{SessionConfigExt as _, SessionContextExt as _};
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
+use datafusion::arrow::array::{AsArray as _, RecordBatch};
+use datafusion::arrow::datatypes::Int64Type;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -38,12 +43,11 @@ const QUERY: &str = r#"
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let arguments: Vec<_> = env::args().skip(1).collect();
-    let port = |at: usize| -> Result<u16, Error> {
-        Ok(arguments.get(at).ok_or("a port is missing")?.parse()?)
-    };
+    let argument = |at: usize| arguments.get(at).ok_or("an argument is missing");
+    let port = |at: usize| -> Result<u16, Error> { Ok(argument(at)?.parse()?) };
     match arguments.first().map(String::as_str) {
         Some("scheduler") => scheduler::run(port(1)?).await,
-        Some("executor") => executor::run(port(1)?, port(2)?, port(3)?).await,
+        Some("executor") => executor::run(port(1)?, port(2)?, port(3)?, argument(4)?.clone()).await,
         Some(other) => {
             Err(format!("unknown role {other:?}; scheduler and executor are known").into())
         }
@@ -62,25 +66,45 @@ fn codec() -> Arc<AzureTableCodec> {
 
 async fn compare() -> Result<(), Error> {
     let emulator = emulator::Emulator::start()?;
-    let table = sales::fill(&emulator.connection_string).await?;
+    let client = sales::fill(&emulator.connection_string).await?;
+    let table = sales::in_sql(client.clone()).await?;
 
     let local = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(4));
     local.register_table("sales", Arc::new(table.clone()))?;
-    let expected = pretty_format_batches(&local.sql(QUERY).await?.collect().await?)?.to_string();
+    let batches = local.sql(QUERY).await?.collect().await?;
+    let expected = pretty_format_batches(&batches)?.to_string();
     println!("one process:\n{expected}");
 
-    let cluster = cluster::Cluster::start(&emulator.connection_string)?;
+    let mut cluster = cluster::Cluster::start(&emulator.connection_string)?;
     let config = SessionConfig::new_with_ballista()
         .with_target_partitions(4)
         .with_ballista_logical_extension_codec(codec())
         .with_ballista_physical_extension_codec(codec());
     let state = SessionStateBuilder::new().with_default_features().with_config(config).build();
+    cluster.wait().await?;
     let remote = SessionContext::remote_with_state(&cluster.url(), state).await?;
     remote.register_table("sales", Arc::new(table))?;
-    cluster.wait().await?;
     let found = pretty_format_batches(&remote.sql(QUERY).await?.collect().await?)?.to_string();
     println!("two executors:\n{found}");
-    drop(cluster);
+    if found != expected {
+        return Err("the results differ".into());
+    }
 
-    if found == expected { Ok(()) } else { Err("the results differ".into()) }
+    let executors = cluster.executors.clone();
+    let ranges = cluster.stop()?;
+    let orders = orders(&batches);
+    ranges::check(&ranges, &executors, orders, &client).await?;
+    println!(
+        "{} ranges, read by {} executors: {orders} rows, none twice",
+        ranges.len(),
+        executors.len()
+    );
+    Ok(())
+}
+
+/// The number of rows that the query counts.
+fn orders(batches: &[RecordBatch]) -> u64 {
+    let columns = batches.iter().filter_map(|batch| batch.column_by_name("orders"));
+    let counts = columns.filter_map(|column| column.as_primitive_opt::<Int64Type>());
+    counts.flat_map(|counts| counts.values().iter()).map(|count| count.unsigned_abs()).sum()
 }

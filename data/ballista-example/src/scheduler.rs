@@ -6,12 +6,14 @@ use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::start_server;
 
+use crate::cluster::EXECUTORS;
 use crate::{Error, codec};
 
 /// Runs until the process is ended.
 pub(crate) async fn run(port: u16) -> Result<(), Error> {
     let config = SchedulerConfig {
         bind_port: port,
+        min_ready_executors: usize::from(EXECUTORS),
         override_logical_codec: Some(codec()),
         override_physical_codec: Some(codec()),
         ..SchedulerConfig::default()
