@@ -1,6 +1,6 @@
 //! The events of scans. The test has a process of its own, because it sets the subscriber of the process.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table_arrow::SchemaOptions;
 use azure_table_client::DynamicEntity;
@@ -39,7 +39,8 @@ impl<S: Subscriber> Layer<S> for Events {
         if event.metadata().target() == "azure_table_datafusion::scan" {
             let mut texts = Texts::default();
             event.record(&mut texts);
-            self.0.lock().unwrap().push((texts.message, texts.rows));
+            let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            events.push((texts.message, texts.rows));
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn random(numbers: &mut Rng) -> Query {
         0 | 1 => same(from("count(*), min(Count), max(Text), sum(Big)")),
         2 | 3 => same(from("Flag, count(*), avg(Count)") + " GROUP BY Flag"),
         4 | 5 => same(from(&format!("DISTINCT {}", columns(numbers, &GROUPED)))),
-        6..9 => ordered(from(&columns(numbers, &COLUMNS)), numbers),
+        6..9 => ordered(&from(&columns(numbers, &COLUMNS)), numbers),
         9 | 10 => same(join(&condition, numbers)),
         11 => {
             let column = pick(numbers, &["Count", "Text", "Made"]);
@@ -80,7 +80,7 @@ fn columns(numbers: &mut Rng, all: &[&'static str]) -> String {
 }
 
 /// Adds an order without ties, and perhaps a limit and an offset.
-fn ordered(sql: String, numbers: &mut Rng) -> Query {
+fn ordered(sql: &str, numbers: &mut Rng) -> Query {
     let column = pick(numbers, &COLUMNS);
     let direction = pick(numbers, &["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]);
     let limit = match numbers.u8(..3) {
