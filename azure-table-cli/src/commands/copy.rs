@@ -4,6 +4,7 @@ mod frontier;
 mod refused;
 mod run;
 mod source;
+mod stop;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -16,6 +16,8 @@ mod count;
 mod diff;
 mod file_kills;
 mod files;
+mod key_order;
 mod program;
+mod proxy;
 mod rows;
 mod support;

@@ -1,11 +1,13 @@
 //! The bulk run of a copy.
 
+use std::error::Error as StdError;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
-use azure_table_client::{DynamicEntity, Error, TableClient};
+use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -13,11 +15,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::frontier::{Frontier, RowState, Saved};
 use super::refused::RefusedFile;
 use super::source::{Read, Source};
+use super::stop::Stop;
 use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
 use crate::commands::import::Mode;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::key_order;
 use crate::progress::Progress;
+
+type BoxError = Box<dyn StdError + Send + Sync>;
+type Reads = BoxStream<'static, std::result::Result<Read, BoxError>>;
 
 /// The limit on the rows after the position, so that the memory is bounded while a partition waits.
 const MAX_ROWS: usize = 100_000;
@@ -60,6 +67,8 @@ pub(super) enum Reason {
 /// The state that the reader, the bulk run and the timer share.
 struct Shared {
     frontier: Mutex<Frontier>,
+    /// Whether the position separates the rows that were read from the others.
+    has_position: AtomicBool,
     /// A permit for each row that may be read.
     permits: Semaphore,
 }
@@ -78,7 +87,11 @@ impl Shared {
 impl Run {
     pub(super) async fn run(mut self, frontier: Frontier, interrupt: &Interrupt) -> Result<Ended> {
         let frontier = Mutex::new(frontier);
-        let shared = Arc::new(Shared { frontier, permits: Semaphore::new(MAX_ROWS) });
+        let shared = Arc::new(Shared {
+            frontier,
+            has_position: self.has_key_order.into(),
+            permits: Semaphore::new(MAX_ROWS),
+        });
         // A run that is killed at once can be resumed too.
         self.save(&shared)?;
         let rows = self.rows(&shared)?;
@@ -130,7 +143,8 @@ impl Run {
         };
         saved.refused_bytes = self.refused.add(&refused)?;
         let start = Saved::default();
-        self.checkpoint.save(&if self.has_key_order { &saved } else { &start }.to_json())?;
+        let has_position = shared.has_position.load(Ordering::Relaxed);
+        self.checkpoint.save(&if has_position { &saved } else { &start }.to_json())?;
         Ok(saved)
     }
 
@@ -138,10 +152,14 @@ impl Run {
     fn rows(
         &self,
         shared: &Arc<Shared>,
-    ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, Error>>> {
+    ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, BoxError>>>
+    {
         let saved = shared.lock().saved().clone();
         let again = self.source.rows_of(saved.unresolved.into_iter().collect());
         let later = self.source.rows_after(saved.position.as_ref())?;
+        let (again, later) = (again.map_err(BoxError::from), later.map_err(BoxError::from).boxed());
+        let later =
+            if self.has_key_order { self.in_order(later, saved.position, shared) } else { later };
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
         let (mode, shared) = (self.mode, Arc::clone(shared));
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
@@ -169,6 +187,22 @@ impl Run {
             }
         });
         Ok(operations.boxed())
+    }
+
+    /// Passes reads on as long as each key is larger than the one before.
+    fn in_order(&self, reads: Reads, mut last: Option<EntityKey>, shared: &Arc<Shared>) -> Reads {
+        let (table, shared) = (self.source.table.name().to_owned(), Arc::clone(shared));
+        reads
+            .map(move |read| {
+                let read = read?;
+                key_order::check(last.as_ref(), read.key()).map_err(|problem| {
+                    shared.has_position.store(false, Ordering::Relaxed);
+                    Stop::OutOfOrder { table: table.clone(), problem }
+                })?;
+                last = Some(read.key().clone());
+                Ok(read)
+            })
+            .boxed()
     }
 
     /// Compares the rows whose insert has an unknown outcome with those of the target: another insert would fail in any
