@@ -97,6 +97,7 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
         Reason::Stopped(cause) => {
             let failure = match cause.downcast_ref::<Error>() {
                 Some(error) => Failure::from(error.clone()),
+                None if is_unknown => Failure::new(Exit::Unknown, cause.to_string()),
                 None => Failure::new(Exit::Failed, cause.to_string()),
             };
             if !has_checkpoint {

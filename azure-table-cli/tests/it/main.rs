@@ -12,6 +12,7 @@ mod access;
 mod chaos;
 mod control;
 mod copy;
+mod copy_stops;
 mod count;
 mod diff;
 mod file_kills;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
 use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frontier::{Frontier, RowState, Saved};
@@ -28,6 +28,8 @@ type Reads = BoxStream<'static, std::result::Result<Read, BoxError>>;
 
 /// The limit on the rows after the position, so that the memory is bounded while a partition waits.
 const MAX_ROWS: usize = 100_000;
+/// The number of refused rows that are saved at once, before the time.
+const MAX_REFUSED: usize = 10_000;
 
 /// A copy that is about to run.
 pub(super) struct Run {
@@ -69,8 +71,10 @@ struct Shared {
     frontier: Mutex<Frontier>,
     /// Whether the position separates the rows that were read from the others.
     has_position: AtomicBool,
-    /// A permit for each row that may be read.
+    /// A permit for each row that may be read. It is closed once no further one can be resolved.
     permits: Semaphore,
+    /// Notifies that there are many refused rows to save.
+    refused: Notify,
 }
 
 impl Shared {
@@ -81,6 +85,12 @@ impl Shared {
     /// Moves the position, and permits as many further rows.
     fn advance(&self, frontier: &mut Frontier) {
         self.permits.add_permits(frontier.advance());
+        if frontier.is_full() {
+            self.permits.close();
+        }
+        if frontier.refused_rows() >= MAX_REFUSED {
+            self.refused.notify_one();
+        }
     }
 }
 
@@ -91,6 +101,7 @@ impl Run {
             frontier,
             has_position: self.has_key_order.into(),
             permits: Semaphore::new(MAX_ROWS),
+            refused: Notify::new(),
         });
         // A run that is killed at once can be resumed too.
         self.save(&shared)?;
@@ -106,12 +117,14 @@ impl Run {
                 () = &mut stop => break true,
                 _ = &mut bulk => break false,
                 _ = timer.tick() => { self.save(&shared)?; }
+                () = shared.refused.notified() => { self.save(&shared)?; }
             }
         };
         let report = monitor.report();
         let mut reason = match report.stopped {
             _ if is_interrupted => Reason::Interrupted,
             Some(cause) => Reason::Stopped(cause),
+            None if shared.lock().is_full() => Reason::Stopped(Arc::new(Stop::TooManyUnresolved)),
             None => Reason::Complete,
         };
         if self.mode == Mode::Insert && matches!(reason, Reason::Complete) {
@@ -142,6 +155,7 @@ impl Run {
             (frontier.take_refused(), frontier.saved().clone())
         };
         saved.refused_bytes = self.refused.add(&refused)?;
+        shared.permits.add_permits(refused.len());
         let start = Saved::default();
         let has_position = shared.has_position.load(Ordering::Relaxed);
         self.checkpoint.save(&if has_position { &saved } else { &start }.to_json())?;
@@ -165,9 +179,7 @@ impl Run {
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
             let shared = Arc::clone(&shared);
             async move {
-                if let Ok(permit) = shared.permits.acquire().await {
-                    permit.forget();
-                }
+                shared.permits.acquire().await.map_err(|_| Stop::TooManyUnresolved)?.forget();
                 let mut frontier = shared.lock();
                 match read {
                     Read::Row(row) => {
