@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     };
     let refused = RefusedFile::open(args.refused_path(), saved.refused_bytes)?;
     let interrupt = Interrupt::install()?;
-    prepare(&target, args.create).await?;
+    interrupt.stops(prepare(&target, args.create)).await?;
     let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
     let run = Run {
         has_key_order: source.has_key_order(),

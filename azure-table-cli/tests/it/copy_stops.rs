@@ -1,12 +1,58 @@
-//! Copies that end early.
+//! Copies that end early: by Ctrl-C before the first row, or because too many rows have no outcome.
 
 use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::BulkOperation;
 use serde_json::Value;
 
 use crate::support::{Emulator, Folder, Run};
+
+/// Sends Ctrl-C once the process is connected to the listener, and returns its end.
+async fn interrupted(mut child: Child, listener: &TcpListener) -> Run {
+    let patience = Duration::from_secs(20);
+    let (begin, pause) = (Instant::now(), Duration::from_millis(20));
+    listener.set_nonblocking(true).unwrap();
+    let _connection = loop {
+        match listener.accept() {
+            Ok(connection) => break connection,
+            Err(_) => assert!(begin.elapsed() < patience, "no request came"),
+        }
+        tokio::time::sleep(pause).await;
+    };
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signal.success());
+    let signalled = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if signalled.elapsed() > Duration::from_secs(5) {
+            child.kill().unwrap();
+            panic!("Ctrl-C did nothing: {:?}", Run::of(&child.wait_with_output().unwrap()));
+        }
+        tokio::time::sleep(pause).await;
+    }
+    Run::of(&child.wait_with_output().unwrap())
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_the_creation_and_the_lookup_of_the_table() {
+    let source = Emulator::start();
+    source.table("Blogs").await;
+    for (dialect, options) in [("storage", &["--create"][..]), ("cosmos", &[])] {
+        // A service that never responds.
+        let target = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = format!("http://{}", target.local_addr().unwrap());
+        let folder = Folder::new();
+        let mut copy = source.command(&["copy", "Blogs", "Copy", "--to", "env:TARGET"]);
+        copy.args(options).args(["--to-dialect", dialect]).current_dir(folder.path());
+        copy.env("TARGET", source.connection_string().replace(&source.origin, &origin));
+        let error = interrupted(copy.spawn().unwrap(), &target).await.failed(130);
+        assert!(error.contains("interrupted before a row was sent"), "{dialect}: {error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{dialect}: a file is left");
+    }
+}
 
 /// The limit on the rows without an outcome.
 const LIMIT: usize = 10_000;
