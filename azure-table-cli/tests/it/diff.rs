@@ -56,12 +56,21 @@ async fn a_file_in_any_order_is_compared_with_a_table() {
         assert_eq!(emulator.run(&["diff", "Blogs", &file, "--parallel", "4"]).done(), "");
     }
 
-    // A duplicate row is neither equal nor different.
+    // A duplicate row is neither equal nor different. The differences before it are printed.
+    reversed.pop();
+    let first = serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap();
     reversed.push(reversed[7]);
-    let file = folder.file("twice.jsonl");
-    fs::write(&file, reversed.join("\n")).unwrap();
-    let error = emulator.run(&["diff", "Blogs", &file]).failed(1);
-    assert!(error.contains("twice.jsonl cannot be compared: it has a row twice"), "{error}");
+    let mut sorted: Vec<_> = text.lines().skip(1).collect();
+    sorted.insert(32, sorted[31]);
+    for rows in [reversed, sorted] {
+        let file = folder.file("twice.jsonl");
+        fs::write(&file, rows.join("\n")).unwrap();
+        let end = emulator.run(&["diff", "Blogs", &file]);
+        let only = format!("only in A: (\"a\", {})\n", first["RowKey"]);
+        assert_eq!(end.out, only);
+        let error = end.failed(1);
+        assert!(error.contains("twice.jsonl cannot be compared: it has a row twice"), "{error}");
+    }
 }
 
 #[tokio::test]
