@@ -21,4 +21,5 @@ mod key_order;
 mod program;
 mod proxy;
 mod rows;
+mod sessions;
 mod support;
