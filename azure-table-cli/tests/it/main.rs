@@ -18,4 +18,6 @@ mod file_kills;
 mod files;
 mod program;
 mod rows;
+#[cfg(target_os = "linux")]
+mod prompt;
 mod support;

@@ -1,6 +1,6 @@
 //! Arguments, help, secrets and the emulator.
 
-use crate::support::{Emulator, Folder, run};
+use crate::support::{Emulator, Folder, Run, command, run};
 
 #[test]
 fn help_lists_the_commands_and_the_exit_codes() {
@@ -24,6 +24,46 @@ fn a_secret_in_an_argument_is_refused_and_not_repeated() {
         let error = run(&["tables", "--connection-from", argument]).failed(2);
         assert!(!error.contains("c2VjcmV0"), "{error}");
     }
+}
+
+#[test]
+fn a_bare_key_is_not_repeated() {
+    for arguments in [
+        &["tables", "--connection-from", "c2VjcmV0"][..],
+        &["tables", "--connection-from=c2VjcmV0"],
+        &["tables", "--connection-from", "env:c2VjcmV0=="],
+        &["copy", "A", "B", "--from", "c2VjcmV0"],
+        &["diff", "A", "B", "--to", "c2VjcmV0"],
+    ] {
+        let error = run(arguments).failed(2);
+        assert!(!error.contains("c2VjcmV0"), "{error}");
+        let option =
+            arguments.iter().rev().find_map(|text| text.split('=').next()?.strip_prefix("--"));
+        assert!(error.contains(option.unwrap()) && error.contains("env:NAME"), "{error}");
+    }
+}
+
+#[test]
+fn an_address_with_a_secret_is_not_repeated() {
+    let with = |name: &str, value: &str, arguments: &[&str]| {
+        Run::of(&command(arguments).env(name, value).output().unwrap()).failed(2)
+    };
+    let address = "https://a.table.core.windows.net/?sv=2019-02-02&sig=c2VjcmV0";
+    for (name, value) in [
+        ("AZURE_STORAGE_SERVICE_ENDPOINT", address),
+        ("AZURE_STORAGE_SERVICE_ENDPOINT", "https://user:c2VjcmV0@a.table.core.windows.net"),
+        ("AZURE_STORAGE_ACCOUNT", "c2VjcmV0/=="),
+    ] {
+        let error = with(name, value, &["tables"]);
+        assert!(!error.to_ascii_lowercase().contains("c2vjcmv0"), "{error}");
+    }
+    let endpoint = "https://user:c2VjcmV0@a.table.core.windows.net";
+    for more in [&[][..], &["--entra"]] {
+        let error = run(&[&["tables", "--endpoint", endpoint], more].concat()).failed(2);
+        assert!(!error.to_ascii_lowercase().contains("c2vjcmv0"), "{error}");
+    }
+    let error = run(&["tables", "--endpoint", "https://a.table.core.windows.net/"]).failed(2);
+    assert!(error.contains("no credential for https://a.table.core.windows.net: "), "{error}");
 }
 
 #[test]
