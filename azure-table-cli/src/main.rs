@@ -19,8 +19,6 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use args::{Arguments, Command};
 use failure::{Exit, Failure};
 
@@ -29,7 +27,7 @@ fn main() -> ExitCode {
     if let Err(failure) = secrets::refuse(&arguments) {
         return report(&failure);
     }
-    let parsed = match Arguments::try_parse_from(arguments) {
+    let parsed = match Arguments::read(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
             // `--help` and `--version` are errors of clap too. A closed output is ignored.
@@ -39,7 +37,10 @@ fn main() -> ExitCode {
     };
     let result = match parsed.command {
         // The emulator has a runtime of its own.
-        Command::Serve(args) => return commands::serve::run(args),
+        Command::Serve(args) => match commands::serve::check(&parsed.globals.connection) {
+            Ok(()) => return commands::serve::run(args),
+            Err(failure) => Err(failure),
+        },
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
         command => run(command, &parsed.globals),

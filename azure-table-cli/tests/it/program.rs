@@ -1,5 +1,7 @@
 //! Arguments, help, secrets and the emulator.
 
+use azure_table_client::DynamicEntity;
+
 use crate::support::{Emulator, Folder, Run, command, run};
 
 #[test]
@@ -88,4 +90,28 @@ async fn the_emulator_runs_in_the_program() {
     let emulator = Emulator::start();
     emulator.table("Blogs").await;
     assert!(emulator.client().table_exists("Blogs").await.unwrap());
+}
+
+#[tokio::test]
+async fn the_emulator_receives_options_that_the_program_has_too() {
+    let mut serve = command(&["serve", "--dialect", "cosmos"]);
+    serve.env("AZURE_TABLE_MOCK_PORT", "0").env("PORT", "0");
+    let emulator = Emulator::spawn(serve);
+    emulator.table("Blogs").await;
+    // Cosmos DB refuses an empty key.
+    let put = emulator.client().table_named("Blogs").insert(&DynamicEntity::new("p", "")).await;
+    assert!(put.is_err());
+    // The emulator has none of these options, and its error is not one of clap.
+    for option in ["--endpoint", "--entra", "-q", "--yes"] {
+        let error = run(&["serve", option, "--port", "none"]).failed(2);
+        assert!(error.starts_with("azure-table-mock: ") && error.contains(option), "{error}");
+    }
+    for option in [&["--dialect", "cosmos"][..], &["--emulator"]] {
+        let error = run(&[option, &["serve", "--port", "0", "--help"]].concat()).failed(2);
+        assert!(error.contains("after the word serve"), "{error}");
+    }
+    // These words are not the command.
+    run(&["--endpoint", "serve", "tables"]).failed(2);
+    let serve = run(&["get", "serve", "--dialect", "none"]).failed(2);
+    assert!(serve.contains("--dialect"), "{serve}");
 }
