@@ -1,5 +1,8 @@
 //! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
 
+// `output::message` ignores a closed standard error, where `eprintln!` panics.
+#![cfg_attr(not(test), warn(clippy::print_stderr))]
+
 mod args;
 mod checkpoint;
 mod commands;
@@ -16,7 +19,6 @@ mod secrets;
 mod sort;
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
@@ -61,7 +63,7 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
 
 fn report(failure: &Failure) -> ExitCode {
     if !failure.message().is_empty() {
-        let _ = writeln!(io::stderr().lock(), "azure-table: {}", failure.message());
+        output::message(&format!("azure-table: {}", failure.message()));
     }
     failure.exit().into()
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::args::{Count, Globals, Lines};
 use crate::failure::{Failure, Result};
+use crate::output::message;
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
 
@@ -77,7 +78,7 @@ fn print(rows: u64, largest: Option<Largest>, lines: Lines, is_quiet: bool) -> i
     out.flush()?;
     if !is_quiet {
         let (rows, all) = (counted(rows, "row"), counted(all, "partition"));
-        eprintln!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64));
+        message(&format!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64)));
     }
     Ok(())
 }

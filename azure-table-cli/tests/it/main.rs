@@ -10,6 +10,7 @@
 
 mod access;
 mod chaos;
+mod closed_streams;
 mod control;
 mod copy;
 mod count;
