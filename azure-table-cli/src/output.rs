@@ -4,6 +4,8 @@ pub(crate) mod properties;
 mod rows;
 mod table;
 
+use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, BufWriter, Stdout, Write as _};
 
 use azure_table_client::Written;
@@ -67,8 +69,6 @@ pub(crate) fn note(globals: &Globals, text: &str) {
     }
 }
 
-/// Returns a value in one line: line breaks and other control characters are escaped, and so is the backslash.
-fn one_line(text: &str) -> String {
 /// Prints a line to standard error. A closed or full one does not fail the command, whose work goes on.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
@@ -92,6 +92,8 @@ pub(crate) fn without_controls(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a value in one line: line breaks and other control characters are escaped, and so is the backslash.
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

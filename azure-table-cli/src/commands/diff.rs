@@ -14,7 +14,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use crate::args::{Diff, Globals, Lines};
 use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
-use crate::output::message;
+use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use difference::Difference;
 use merge::{Counts, Rows, merge};
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut write = |difference: &Difference| match args.output {
         Lines::Text => writeln!(out, "{difference}"),
-        Lines::Jsonl => writeln!(out, "{}", difference.to_json()),
+        Lines::Jsonl => writeln!(out, "{}", without_controls(&difference.to_json().to_string())),
     };
     let counts =
         merge(a, b, |difference| write(difference).map_err(|error| not_written(&error))).await;
