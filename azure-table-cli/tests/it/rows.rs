@@ -189,10 +189,28 @@ fn a_plan_sends_nothing() {
     let emulator = Emulator::start();
     let plan = emulator.run(&["query", "None", "--plan", "--filter", "RowKey eq '1'"]).done();
     assert!(plan.starts_with("table scan: "), "{plan}");
+    let request = format!("\nGET {}/devstoreaccount1/None()?", emulator.origin);
+    assert!(plan.contains(&request) && plan.contains("$filter=RowKey%20eq%20%271%27"), "{plan}");
     let plan = emulator
         .run(&["query", "None", "--plan", "--filter", "PartitionKey eq 'a' and RowKey eq '1'"])
         .done();
-    assert!(plan.starts_with("point"), "{plan}");
+    let request = "/devstoreaccount1/None(PartitionKey='a',RowKey='1')\n";
+    assert!(plan.starts_with("point") && plan.ends_with(request), "{plan}");
+    let filter = "PartitionKey eq 'a' or PartitionKey eq 'b'";
+    let plan = ["query", "None", "--plan", "--filter", filter, "--select", "N", "--top", "7"];
+    let mut signed = emulator.command(&plan);
+    signed.env_remove("AZURE_STORAGE_CONNECTION_STRING");
+    signed.env("AZURE_STORAGE_SERVICE_ENDPOINT", format!("{}/devstoreaccount1", emulator.origin));
+    signed.env("AZURE_STORAGE_SAS_TOKEN", "sv=2019-02-02&sp=r&sig=c2VjcmV0");
+    let plan = Run::of(&signed.output().unwrap()).done();
+    assert!(plan.starts_with("2 partitions: ") && plan.lines().count() == 3, "{plan}");
+    for part in
+        ["PartitionKey%20eq%20%27a%27", "PartitionKey%20eq%20%27b%27", "$top=7", "$select=N%2C"]
+    {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
+    assert!(!plan.contains("sig"), "{plan}");
+    assert_eq!(emulator.requests(), 0);
 }
 
 #[tokio::test]
