@@ -70,10 +70,10 @@ fn signatures_permit_what_they_state() {
     let secret = token.split("sig=").nth(1).unwrap().trim();
     assert!(!shown.contains(secret) && !shown.contains("sig="), "{shown}");
     for part in [
-        "permissions      r (read rows)",
+        "permissions         r (read rows)",
         "first PartitionKey  a",
-        "list tables      refused",
-        "read rows        permitted",
+        "list tables         refused",
+        "read rows           permitted",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

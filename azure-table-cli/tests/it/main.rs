@@ -18,7 +18,7 @@ mod diff;
 mod file_kills;
 mod files;
 mod program;
-mod rows;
 #[cfg(target_os = "linux")]
 mod prompt;
+mod rows;
 mod support;

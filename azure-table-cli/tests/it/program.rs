@@ -69,6 +69,47 @@ fn an_address_with_a_secret_is_not_repeated() {
 }
 
 #[test]
+fn options_of_the_program_have_their_own_heading() {
+    let help = run(&["tables", "--help"]).done();
+    let connection = help.split("Connection:").nth(1).unwrap();
+    assert!(!connection.contains("--quiet") && !connection.contains("--yes"), "{help}");
+    assert!(connection.contains("--connection-from"), "{help}");
+}
+
+#[test]
+fn messages_name_options_of_the_program() {
+    let error = run(&["tables", "--connection-from", "env:NOT_SET"]).failed(2);
+    assert!(error.contains("NOT_SET"), "{error}");
+    let mut plain = command(&["tables"]);
+    plain.env(
+        "AZURE_STORAGE_CONNECTION_STRING",
+        "AccountName=a;AccountKey=c2VjcmV0;TableEndpoint=http://tables.example.com",
+    );
+    let error = Run::of(&plain.output().unwrap()).failed(2);
+    assert!(error.contains("--allow-http") && !error.contains("allow_http"), "{error}");
+    let emulator = Emulator::start();
+    let error = emulator
+        .run_with_input(&["put", "Blogs", "--json", "-"], b"{\"PartitionKey\":\"p\"}")
+        .failed(2);
+    assert!(error.contains("RowKey") && !error.contains("Option"), "{error}");
+    let error = emulator.run(&["query", "Blogs", "--filter", "A eq \u{1b} 1"]).failed(2);
+    let reason = error.rsplit(": ").next().unwrap().trim();
+    assert_eq!(error.matches(reason).count(), 1, "{error}");
+}
+
+#[test]
+fn the_man_page_keeps_the_table_of_exit_codes() {
+    let folder = Folder::new();
+    run(&["man", &folder.file("man1")]).done();
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table.1")).unwrap();
+    assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("EXTRA"), "{page}");
+    let table = page.split(".nf").nth(1).unwrap().split(".fi").next().unwrap();
+    assert!(table.contains("0 done    ") && table.contains("130 interrupted"), "{page}");
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table-put.1")).unwrap();
+    assert!(page.contains(".SH EXAMPLES") && page.contains("azure\\-table put Blogs"), "{page}");
+}
+
+#[test]
 fn man_pages_and_completions_cover_each_command() {
     let folder = Folder::new();
     run(&["man", &folder.file("man1")]).done();
