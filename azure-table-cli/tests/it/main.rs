@@ -21,4 +21,5 @@ mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod rows;
+mod sessions;
 mod support;
