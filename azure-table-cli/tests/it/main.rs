@@ -10,6 +10,7 @@
 
 mod access;
 mod chaos;
+mod closed_streams;
 mod control;
 mod copy;
 mod copy_stops;
@@ -19,6 +20,8 @@ mod file_kills;
 mod files;
 mod key_order;
 mod program;
+#[cfg(target_os = "linux")]
+mod prompt;
 mod proxy;
 mod rows;
 mod sessions;
