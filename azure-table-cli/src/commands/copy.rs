@@ -49,8 +49,12 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     };
     let refused = RefusedFile::open(args.refused_path(), saved.refused_bytes)?;
     let interrupt = Interrupt::install()?;
-    interrupt.stops(prepare(&target, args.create)).await?;
     let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
+    if let Err(failure) = interrupt.stops(prepare(&target, args.create)).await {
+        // The checkpoint of an earlier run is still there.
+        let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
+        return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
+    }
     let run = Run {
         has_key_order: source.has_key_order(),
         source: Source { table: source.rows, filter: args.filter, ranges: args.parallel.into() },
@@ -86,11 +90,18 @@ struct Paths {
     refused: PathBuf,
 }
 
+impl Paths {
+    /// The advice to continue.
+    fn again(&self) -> String {
+        format!("continue with --resume (checkpoint {})", self.checkpoint.display())
+    }
+}
+
 /// Reports the end of a run.
 fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
     let Ended { saved, reason, is_unknown, has_checkpoint } = ended;
     let copied = format!("{} copied", counted(saved.copied, "row"));
-    let again = format!("continue with --resume (checkpoint {})", paths.checkpoint.display());
+    let again = paths.again();
     match reason {
         Reason::Interrupted => {
             Err(Failure::new(Exit::Interrupted, format!("interrupted: {copied}; {again}")))

@@ -45,11 +45,14 @@ async fn ctrl_c_ends_the_creation_and_the_lookup_of_the_table() {
         let target = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", target.local_addr().unwrap());
         let folder = Folder::new();
-        let mut copy = source.command(&["copy", "Blogs", "Copy", "--to", "env:TARGET"]);
-        copy.args(options).args(["--to-dialect", dialect]).current_dir(folder.path());
-        copy.env("TARGET", source.connection_string().replace(&source.origin, &origin));
-        let error = interrupted(copy.spawn().unwrap(), &target).await.failed(130);
-        assert!(error.contains("interrupted before a row was sent"), "{dialect}: {error}");
+        let copy = || {
+            let mut copy = source.command(&["copy", "Blogs", "Copy", "--to", "env:TARGET"]);
+            copy.args(options).args(["--to-dialect", dialect]).current_dir(folder.path());
+            copy.env("TARGET", source.connection_string().replace(&source.origin, &origin));
+            copy.spawn().unwrap()
+        };
+        let error = interrupted(copy(), &target).await.failed(130);
+        assert!(error.ends_with("interrupted before a row was sent\n"), "{dialect}: {error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{dialect}: a file is left");
     }
 }
