@@ -7,7 +7,7 @@ use azure_table_arrow::Timestamps;
 use clap::{Parser, ValueEnum};
 
 use crate::columns::TableColumns;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 
 /// Run SQL queries on the tables of an account of Azure Table Storage or Cosmos DB.
 ///
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Write the result of a single query to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
+    /// Replace the file of --to without a question
+    #[arg(long, short)]
+    pub(crate) yes: bool,
     /// Rows of each table from which its columns are inferred
     #[arg(long, value_name = "ROWS", default_value_t = 1000)]
     pub(crate) sample: usize,
@@ -47,9 +50,9 @@ pub(crate) struct Args {
 pub(crate) enum OutputFormat {
     /// Columns with borders; the whole result is in memory
     Table,
-    /// Comma-separated values with a header
+    /// Comma-separated values with a header; null and the empty text are both an empty field
     Csv,
-    /// A JSON object per row, without the columns that are null
+    /// A JSON object per row, without the columns that are null; NaN and infinities are texts
     Jsonl,
     /// A Parquet file
     Parquet,
@@ -88,7 +91,8 @@ impl Args {
             }
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
-                Failure::failed(format!("cannot read the query from standard input: {error}"))
+                let message = format!("cannot read the query from standard input: {error}");
+                Failure::new(Exit::Failed, message)
             })?;
             Ok(text)
         };
