@@ -7,7 +7,9 @@ mod confirm;
 mod connection;
 mod failure;
 mod output;
+mod sample;
 mod session;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -28,11 +30,11 @@ async fn main() -> ExitCode {
 async fn run(args: Args) -> Result<()> {
     let sql = args.sql()?;
     let format = args.format()?;
-    let service = connection::service()?;
+    let connection = connection::open()?;
     if let Some(file) = args.to.as_deref().filter(|file| file.exists()) {
         confirm(args.yes, &format!("replace the file {}?", file.display()))?;
     }
-    let session = session::of(service, &args).await?;
+    let session = session::of(connection, &args).await?;
     let mut output = Output::new(format, args.to)?;
     for statement in &sql {
         output.write(session::query(&session, statement).await?).await?;
