@@ -18,4 +18,5 @@ mod file_kills;
 mod files;
 mod program;
 mod rows;
+mod sessions;
 mod support;
