@@ -10,7 +10,7 @@ use azure_table_client::auth::{
 use crate::support::{Emulator, Run, run};
 
 fn expiry() -> SystemTime {
-    SystemTime::now() + Duration::from_secs(600)
+    SystemTime::now() + Duration::from_mins(10)
 }
 
 fn run_with(emulator: &Emulator, token: &SasToken, arguments: &[&str]) -> Run {

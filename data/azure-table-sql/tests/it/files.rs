@@ -7,6 +7,7 @@ use std::process::Stdio;
 use azure_table_client::DynamicEntity;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::basic::Compression;
+use datafusion::parquet::file::metadata::RowGroupMetaData;
 
 use crate::support::Emulator;
 
@@ -65,7 +66,7 @@ fn a_parquet_file_has_row_groups_of_64_mib() {
     let groups = reader.metadata().row_groups();
     assert_eq!(groups.len(), 2);
     assert!(groups.iter().all(|group| group.compressed_size() <= 65 << 20));
-    assert_eq!(groups.iter().map(|group| group.num_rows()).sum::<i64>(), 540_000);
+    assert_eq!(groups.iter().map(RowGroupMetaData::num_rows).sum::<i64>(), 540_000);
 }
 
 #[test]
