@@ -5,6 +5,7 @@ use std::process;
 use tokio::sync::watch;
 
 use crate::failure::{Exit, Failure, Result};
+use crate::output::message;
 
 /// A request of the user to stop. Clones share it.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ impl Interrupt {
         let (sender, receiver) = watch::channel(false);
         tokio::spawn(async move {
             signals.next().await;
-            eprintln!("stopping; press Ctrl-C again to end at once");
+            message("stopping; press Ctrl-C again to end at once");
             sender.send_replace(true);
             signals.next().await;
             process::exit(Exit::Interrupted as i32);

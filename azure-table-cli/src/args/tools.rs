@@ -15,7 +15,7 @@ use clap_complete::Shell;
 )]
 pub(crate) struct Serve {
     /// Options of azure-table-mock
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    #[arg(value_name = "OPTIONS")]
     pub(crate) options: Vec<OsString>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Serve {
 )]
 pub(crate) struct Sql {
     /// Arguments of azure-table-sql
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<OsString>,
 }
 

@@ -14,6 +14,7 @@ use crate::args::{Copy, Globals};
 use crate::checkpoint::{CheckpointFile, Job};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::output::message;
 use crate::progress::{Progress, counted};
 use frontier::{Frontier, Saved};
 use refused::RefusedFile;
@@ -128,7 +129,7 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
         }
         Reason::Complete => {
             if !is_quiet {
-                eprintln!("{copied}");
+                message(&copied);
             }
             Ok(())
         }

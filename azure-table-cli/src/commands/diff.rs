@@ -14,6 +14,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use crate::args::{Diff, Globals, Lines};
 use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
+use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use difference::Difference;
 use merge::{Counts, Rows, merge};
@@ -33,14 +34,24 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut write = |difference: &Difference| match args.output {
         Lines::Text => writeln!(out, "{difference}"),
-        Lines::Jsonl => writeln!(out, "{}", difference.to_json()),
+        Lines::Jsonl => writeln!(out, "{}", without_controls(&difference.to_json().to_string())),
     };
     let counts =
-        merge(a, b, |difference| write(difference).map_err(|error| Failure::stdout(&error))).await;
+        merge(a, b, |difference| write(difference).map_err(|error| not_written(&error))).await;
     // The differences before an error are printed too.
-    out.flush().map_err(|error| Failure::stdout(&error))?;
+    let flushed = out.flush().map_err(|error| not_written(&error));
     progress.finish();
-    conclude(counts?, globals.quiet)
+    let counts = counts?;
+    flushed?;
+    conclude(counts, globals.quiet)
+}
+
+/// The failure to write a difference. There is one, even if the reader has closed standard output.
+fn not_written(error: &io::Error) -> Failure {
+    match Failure::stdout(error) {
+        failure if failure.exit() == Exit::Done => Failure::silent(Exit::Different),
+        failure => failure,
+    }
 }
 
 /// The rows of a side in key order.
@@ -75,7 +86,7 @@ fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {
     let rows = format!("{} in A, {} in B", counted(a, "row"), grouped(b));
     if counts.differences() == 0 {
         if !is_quiet {
-            eprintln!("no differences: {rows}");
+            message(&format!("no differences: {rows}"));
         }
         return Ok(());
     }

@@ -19,6 +19,7 @@ use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
+use crate::output::message;
 use crate::progress::Progress;
 use convert::{Conversion, convert};
 use download::Download;
@@ -105,7 +106,7 @@ impl Export {
         let mut position = Position::from_json(position.as_ref())?;
         if position.after.is_some() && !has_order && !position.is_complete {
             position = Position::default();
-            eprintln!("the rows of Cosmos DB have no order: the export begins again");
+            message("the rows of Cosmos DB have no order: the export begins again");
         }
         if position.is_complete && !self.rows.exists() && self.file.exists() {
             // The earlier run ended between its last two steps.

@@ -10,6 +10,7 @@
 
 mod access;
 mod chaos;
+mod closed_streams;
 mod control;
 mod copy;
 mod count;
@@ -17,6 +18,8 @@ mod diff;
 mod file_kills;
 mod files;
 mod program;
+#[cfg(target_os = "linux")]
+mod prompt;
 mod rows;
 mod sessions;
 mod support;
