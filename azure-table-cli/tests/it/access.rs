@@ -167,3 +167,18 @@ fn sql_runs_the_program_with_the_connection_in_its_environment() {
         assert!(error.contains(option[0]), "{error}");
     }
 }
+
+#[test]
+fn the_help_of_sql_states_where_options_go() {
+    let help = Run::of(&command(&["help", "sql"]).output().unwrap()).done();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("Options after the word sql go to azure-table-sql"), "{help}");
+    assert!(help.contains("SQL has no sign-in with Microsoft Entra ID"), "{help}");
+    let entra = ["--entra", "--endpoint", "https://a.table.core.windows.net", "sql", "SELECT 1"];
+    let folder = Folder::new();
+    let mut sql = command(&entra);
+    let program = folder.path().join(format!("azure-table-sql{}", std::env::consts::EXE_SUFFIX));
+    std::fs::write(program, "").unwrap();
+    let run = Run::of(&sql.env("PATH", folder.path()).output().unwrap());
+    assert!(run.failed(2).contains("cannot sign in with Microsoft Entra ID"));
+}

@@ -88,7 +88,8 @@ impl AzureTableScan {
         filter: Option<&Filter>,
         batch_size: usize,
     ) -> impl streams::Stream<Item = Result<RecordBatch>> + Send + use<> {
-        let rows = self.source.query(filter, &self.columns, self.limit).stream();
+        let is_whole = self.projection.len() == self.schema.columns().len();
+        let rows = self.source.query(filter, &self.columns, is_whole, self.limit).stream();
         let mut report = RangeReport {
             table: self.source.table.name().to_owned(),
             filter: text(filter),
