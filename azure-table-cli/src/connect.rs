@@ -5,7 +5,9 @@
 //! `--endpoint` replace the address of the public cloud.
 
 mod environment;
+mod prompt;
 mod source;
+mod source_parser;
 
 use azure_table_client::TableServiceClient;
 use azure_table_client::auth::Credential;
@@ -35,17 +37,19 @@ impl Connection {
 
     /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(&self) -> Result<TableServiceClient> {
-        self.service_of(None, None)
+        self.target()?.service(self.allow_http, self.dialect)
     }
 
-    /// Returns the client for one side of a command with two sides: for `source`, or without a source for these options.
+    /// Returns the client for one side of a command with two sides: for `source`, which `option` names, or without a source
+    /// for these options.
     pub(crate) fn service_of(
         &self,
+        option: &str,
         source: Option<&Source>,
         dialect: Option<DialectName>,
     ) -> Result<TableServiceClient> {
         let (target, dialect) = match source {
-            Some(source) => (source.target()?, dialect),
+            Some(source) => (source.target(option)?, dialect),
             None => (self.target()?, dialect.or(self.dialect)),
         };
         target.service(self.allow_http, dialect)
@@ -53,13 +57,13 @@ impl Connection {
 
     pub(crate) fn target(&self) -> Result<Target> {
         if let Some(source) = &self.connection_from {
-            return source.target();
+            return source.target("--connection-from");
         }
         if self.emulator {
-            return Source::Emulator.target();
+            return Source::Emulator.target("--emulator");
         }
         match (self.entra, &self.endpoint) {
-            (true, Some(endpoint)) => Source::Entra(endpoint.clone()).target(),
+            (true, Some(endpoint)) => Source::Entra(endpoint.clone()).target("--entra"),
             (true, None) => {
                 Err(Failure::usage("--entra needs the address of the account: pass --endpoint URL"))
             }

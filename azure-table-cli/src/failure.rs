@@ -101,16 +101,26 @@ impl Failure {
     }
 }
 
+/// Words in the messages of the client that are about its functions, and those of this program.
+const WORDS: [(&str, &str); 2] = [
+    ("allow_http(true)", "--allow-http"),
+    (" (make the field an Option or give it a default)", ""),
+];
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let mut message = error.to_string();
+        let mut message = escaped(&error.to_string());
         let mut cause = std::error::Error::source(&error);
         while let Some(source) = cause {
-            let text = source.to_string();
+            // The client escapes its message and not those of its causes.
+            let text = escaped(&source.to_string());
             if !message.contains(&text) {
                 message = format!("{message}: {text}");
             }
             cause = source.source();
+        }
+        for (library, program) in WORDS {
+            message = message.replace(library, program);
         }
         Self::new(exit(&error), message)
     }

@@ -5,6 +5,7 @@ use std::process;
 use tokio::sync::watch;
 
 use crate::failure::{Exit, Failure, Result};
+use crate::output::message;
 
 /// A request of the user to stop. Clones share it.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ impl Interrupt {
         let (sender, receiver) = watch::channel(false);
         tokio::spawn(async move {
             signals.next().await;
-            eprintln!("stopping; press Ctrl-C again to end at once");
+            message("stopping; press Ctrl-C again to end at once");
             sender.send_replace(true);
             signals.next().await;
             process::exit(Exit::Interrupted as i32);
@@ -38,6 +39,17 @@ impl Interrupt {
         if receiver.wait_for(|is_set| *is_set).await.is_err() {
             // No signal can arrive any more.
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Awaits a step that sends no row. The user can interrupt it.
+    pub(crate) async fn stops<T>(&self, step: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.wait() => {
+                Err(Failure::new(Exit::Interrupted, "interrupted before a row was sent"))
+            }
+            result = step => result,
         }
     }
 
@@ -101,5 +113,7 @@ mod tests {
         sender.send_replace(true);
         clone.wait().await;
         assert!(interrupt.is_set());
+        let step = interrupt.stops(std::future::pending::<Result<()>>());
+        assert_eq!(step.await.unwrap_err().exit(), Exit::Interrupted);
     }
 }

@@ -1,5 +1,8 @@
 //! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
 
+// `output::message` ignores a closed standard error, where `eprintln!` panics.
+#![cfg_attr(not(test), warn(clippy::print_stderr))]
+
 mod args;
 mod checkpoint;
 mod commands;
@@ -13,13 +16,11 @@ mod output;
 mod progress;
 mod row;
 mod secrets;
+mod side_table;
 mod sort;
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use args::{Arguments, Command};
 use failure::{Exit, Failure};
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     if let Err(failure) = secrets::refuse(&arguments) {
         return report(&failure);
     }
-    let parsed = match Arguments::try_parse_from(arguments) {
+    let parsed = match Arguments::read(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
             // `--help` and `--version` are errors of clap too. A closed output is ignored.
@@ -39,7 +40,10 @@ fn main() -> ExitCode {
     };
     let result = match parsed.command {
         // The emulator has a runtime of its own.
-        Command::Serve(args) => return commands::serve::run(args),
+        Command::Serve(args) => match commands::serve::check(&parsed.globals.connection) {
+            Ok(()) => return commands::serve::run(args),
+            Err(failure) => Err(failure),
+        },
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
         command => run(command, &parsed.globals),
@@ -60,7 +64,7 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
 
 fn report(failure: &Failure) -> ExitCode {
     if !failure.message().is_empty() {
-        let _ = writeln!(io::stderr().lock(), "azure-table: {}", failure.message());
+        output::message(&format!("azure-table: {}", failure.message()));
     }
     failure.exit().into()
 }

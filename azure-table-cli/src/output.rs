@@ -4,6 +4,8 @@ pub(crate) mod properties;
 mod rows;
 mod table;
 
+use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, BufWriter, Stdout, Write as _};
 
 use azure_table_client::Written;
@@ -63,12 +65,35 @@ impl Out {
 /// Prints a line to standard error, unless `--quiet` is set.
 pub(crate) fn note(globals: &Globals, text: &str) {
     if !globals.quiet {
-        let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
+        message(text);
     }
 }
 
+/// Prints a line to standard error. A closed or full one does not fail the command, whose work goes on.
+pub(crate) fn message(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
+}
+
+/// Escapes the control characters that JSON permits in strings, U+007F to U+009F: a terminal may obey them.
+pub(crate) fn without_controls(json: &str) -> Cow<'_, str> {
+    if !json.contains(|c| matches!(c, '\u{7f}'..='\u{9f}')) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' => {
+                // Writing to a String cannot fail.
+                let _ = fmt::Write::write_fmt(&mut out, format_args!("\\u{:04x}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Returns a value in one line: line breaks and other control characters are escaped, and so is the backslash.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

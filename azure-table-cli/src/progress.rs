@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::output::message;
+
 /// The time between two lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// The time between two updates of the line on a terminal.
@@ -67,7 +69,7 @@ impl Progress {
         let state = self.lock();
         state.bar.finish_and_clear();
         if !state.is_quiet {
-            eprintln!("{}", state.figures.summary(state.begin.elapsed()));
+            message(&state.figures.summary(state.begin.elapsed()));
         }
     }
 
@@ -88,7 +90,7 @@ impl Progress {
         state.shown = Instant::now();
         let line = state.figures.line(state.begin.elapsed());
         if state.bar.is_hidden() {
-            eprintln!("{line}");
+            message(&line);
         } else {
             state.bar.set_message(line);
             state.bar.tick();

@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 
+use crate::args::own_arguments;
 use crate::failure::{Failure, Result};
 
 /// Refuses arguments that contain a key or a signature. The message does not repeat them.
 pub(crate) fn refuse(arguments: &[OsString]) -> Result<()> {
+    let own = &arguments[..own_arguments(arguments)];
     // The emulator accepts the keys of its own accounts.
-    if arguments.get(1).is_some_and(|command| command == "serve") {
-        return Ok(());
-    }
-    match arguments.iter().position(|argument| has_secret(&argument.to_string_lossy())) {
+    let is_emulator = own.last().is_some_and(|command| command == "serve");
+    let checked = if is_emulator { own } else { arguments };
+    match checked.iter().position(|argument| has_secret(&argument.to_string_lossy())) {
         None => Ok(()),
         Some(position) => Err(Failure::usage(format!(
             "argument {position} is refused: it contains a key or a signature, which other users see in the list of \

@@ -128,11 +128,11 @@ pub(crate) struct Sides {
 impl Sides {
     /// Returns the client of the first table.
     pub(crate) fn first(&self, connection: &Connection) -> Result<TableServiceClient> {
-        connection.service_of(self.from.as_ref(), self.from_dialect)
+        connection.service_of("--from", self.from.as_ref(), self.from_dialect)
     }
 
     /// Returns the client of the second table.
     pub(crate) fn second(&self, connection: &Connection) -> Result<TableServiceClient> {
-        connection.service_of(self.to.as_ref(), self.to_dialect)
+        connection.service_of("--to", self.to.as_ref(), self.to_dialect)
     }
 }

@@ -8,14 +8,15 @@ use crate::connect::Source;
 /// The options of all commands.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
     /// Print no progress and no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Remove tables and rows without a question
     #[arg(long, short, global = true)]
     pub(crate) yes: bool,
+    // Last, because its heading applies to all options behind it.
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 /// The account and its credential. `connect.rs` describes the order of the sources.

@@ -113,7 +113,7 @@ pub(crate) struct Query {
     /// Print Timestamp and ETag too
     #[arg(long)]
     pub(crate) system: bool,
-    /// Print the requests that the query sends, without sending them
+    /// Print the part of the table that the service scans, and the first requests, without sending them
     #[arg(long)]
     pub(crate) plan: bool,
     /// Format of the rows

@@ -15,20 +15,23 @@ use clap_complete::Shell;
 )]
 pub(crate) struct Serve {
     /// Options of azure-table-mock
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    #[arg(value_name = "OPTIONS")]
     pub(crate) options: Vec<OsString>,
 }
 
 /// Run SQL over the tables, by the program azure-table-sql
+///
+/// Options after the word sql go to azure-table-sql: azure-table sql --help shows those. Options of azure-table stand before it:
+/// azure-table --emulator sql "SHOW TABLES". SQL has no sign-in with Microsoft Entra ID: use a key or a signature.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
     disable_version_flag = true,
-    after_help = "Example: azure-table sql 'SELECT count(*) FROM \"Blogs\"'"
+    after_help = "Example: azure-table sql 'SELECT count(*) FROM Blogs'"
 )]
 pub(crate) struct Sql {
     /// Arguments of azure-table-sql
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<OsString>,
 }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::args::{Count, Globals, Lines};
 use crate::failure::{Failure, Result};
+use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
 
@@ -54,7 +55,7 @@ async fn count(
         count += 1;
         progress.add_rows(1);
         if let Some(largest) = &mut largest {
-            largest.add(partition);
+            largest.add(partition)?;
         }
     }
     Ok((count, largest))
@@ -71,13 +72,16 @@ fn print(rows: u64, largest: Option<Largest>, lines: Lines, is_quiet: bool) -> i
     for Partition { key, rows } in &partitions {
         match lines {
             Lines::Text => writeln!(out, "{:>width$}  {key:?}", grouped(*rows))?,
-            Lines::Jsonl => writeln!(out, "{}", json!({"PartitionKey": key, "rows": rows}))?,
+            Lines::Jsonl => {
+                let line = json!({"PartitionKey": key, "rows": rows}).to_string();
+                writeln!(out, "{}", without_controls(&line))?;
+            }
         }
     }
     out.flush()?;
     if !is_quiet {
         let (rows, all) = (counted(rows, "row"), counted(all, "partition"));
-        eprintln!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64));
+        message(&format!("{rows} in {all} ({} listed)", grouped(partitions.len() as u64)));
     }
     Ok(())
 }

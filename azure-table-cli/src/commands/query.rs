@@ -1,14 +1,35 @@
 //! `query`: the rows that match a filter.
 
-use azure_table_client::DynamicEntity;
+mod plan;
 
-use crate::args::{Globals, Query};
+use azure_table_client::client::Query;
+use azure_table_client::{DynamicEntity, TableServiceClient};
+
+use crate::args::{Globals, Query as Arguments};
 use crate::failure::Result;
 use crate::output::{Out, Rows};
 
-pub(crate) async fn run(args: Query, globals: &Globals) -> Result<()> {
-    let table = globals.service()?.table_named::<DynamicEntity>(args.table);
-    let mut query = table.query();
+pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    if args.plan {
+        let mut out = Out::new();
+        out.put(&plan::describe(&service, &args).await?)?;
+        return out.flush();
+    }
+    let mut rows = Rows::new(args.output, args.system, &args.select);
+    let mut pages = query(&service, &args).pages();
+    while let Some(page) = pages.next().await {
+        for row in page? {
+            rows.put(&row)?;
+        }
+        // A page may take long, and its rows are shown before the next one.
+        rows.flush()?;
+    }
+    rows.finish(globals)
+}
+
+fn query(service: &TableServiceClient, args: &Arguments) -> Query<DynamicEntity> {
+    let mut query = service.table_named::<DynamicEntity>(&args.table).query();
     if let Some(filter) = &args.filter {
         query = query.filter_text(filter);
     }
@@ -18,19 +39,5 @@ pub(crate) async fn run(args: Query, globals: &Globals) -> Result<()> {
     if let Some(top) = args.top {
         query = query.take(top);
     }
-    if args.plan {
-        let mut out = Out::new();
-        out.put(&format!("{}\n", query.plan()?))?;
-        return out.flush();
-    }
-    let mut rows = Rows::new(args.output, args.system, &args.select);
-    let mut pages = query.pages();
-    while let Some(page) = pages.next().await {
-        for row in page? {
-            rows.put(&row)?;
-        }
-        // A page may take long, and its rows are shown before the next one.
-        rows.flush()?;
-    }
-    rows.finish(globals)
+    query
 }

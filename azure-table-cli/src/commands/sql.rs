@@ -11,6 +11,14 @@ use crate::args::{Globals, Sql};
 use crate::failure::{Exit, Failure, Result};
 
 pub(crate) async fn run(args: Sql, globals: &Globals) -> Result<()> {
+    let connection = &globals.connection;
+    for (is_given, option) in
+        [(connection.dialect.is_some(), "--dialect"), (connection.allow_http, "--allow-http")]
+    {
+        if is_given {
+            return Err(Failure::usage(format!("sql cannot pass on {option}")));
+        }
+    }
     let name = format!("azure-table-sql{}", env::consts::EXE_SUFFIX);
     let own_folder = env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
     let path = env::var_os("PATH").unwrap_or_default();

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::args::{Globals, Tables};
 use crate::failure::Result;
-use crate::output::{Format, Out};
+use crate::output::{Format, Out, one_line, without_controls};
 
 pub(crate) async fn run(args: Tables, globals: &Globals) -> Result<()> {
     let prefix = args.prefix.unwrap_or_default().to_ascii_lowercase();
@@ -17,8 +17,8 @@ pub(crate) async fn run(args: Tables, globals: &Globals) -> Result<()> {
     let mut names = std::pin::pin!(names);
     let mut out = Out::new();
     // The first response comes before the header, so that a failure prints nothing.
-    let mut name: Option<std::result::Result<String, Error>> = names.next().await;
-    if !matches!(name, Some(Err(_))) {
+    let mut next_name: Option<std::result::Result<String, Error>> = names.next().await;
+    if !matches!(next_name, Some(Err(_))) {
         out.put(match args.output {
             Format::Table | Format::Csv => "TableName\n",
             Format::Json => "[",
@@ -26,15 +26,18 @@ pub(crate) async fn run(args: Tables, globals: &Globals) -> Result<()> {
         })?;
     }
     let mut separator = "\n";
-    while let Some(next) = name {
-        let text = next?;
+    while let Some(next) = next_name {
+        let name = next?;
+        let json = || without_controls(&json!({ "TableName": name }).to_string()).into_owned();
         match args.output {
-            Format::Table | Format::Csv | Format::Raw => out.put(&format!("{text}\n"))?,
-            Format::Jsonl => out.put(&format!("{}\n", json!({ "TableName": text })))?,
-            Format::Json => out.put(&format!("{separator}{}", json!({ "TableName": text })))?,
+            Format::Table | Format::Csv | Format::Raw => {
+                out.put(&format!("{}\n", one_line(&name)))?;
+            }
+            Format::Jsonl => out.put(&format!("{}\n", json()))?,
+            Format::Json => out.put(&format!("{separator}{}", json()))?,
         }
         separator = ",\n";
-        name = names.next().await;
+        next_name = names.next().await;
     }
     if args.output == Format::Json {
         out.put("\n]\n")?;

@@ -5,24 +5,35 @@ mod signature;
 
 use crate::args::{Globals, Whoami};
 use crate::connect::Kind;
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Exit, Failure, Result, escaped};
 use crate::output::Out;
 use probe::Access;
+
+/// The width of the names, unless a field has a longer one.
+const WIDTH: usize = 15;
 
 pub(crate) async fn run(args: Whoami, globals: &Globals) -> Result<()> {
     let target = globals.connection.target()?;
     let (origin, kind) = (target.origin.clone(), target.kind());
     let service = target.service(globals.connection.allow_http, globals.connection.dialect)?;
+    let fields = match &kind {
+        Kind::Signature(token) => signature::fields(token),
+        _ => Vec::new(),
+    };
+    let width = fields.iter().map(|(name, _)| name.len()).fold(WIDTH, usize::max);
+    let line = |out: &mut Out, name: &str, value: &str| {
+        out.put(&format!("{name:width$}  {}\n", escaped(value)))
+    };
     let mut out = Out::new();
     line(&mut out, "endpoint", service.endpoint())?;
     line(&mut out, "credential", &format!("{}, from {origin}", describe(&kind)))?;
-    let mut table = args.table;
-    if let Kind::Signature(token) = &kind {
-        for (name, value) in signature::fields(token) {
-            line(&mut out, name, &value)?;
-        }
-        table = table.or_else(|| signature::table(token));
+    for (name, value) in &fields {
+        line(&mut out, name, value)?;
     }
+    let table = args.table.or_else(|| match &kind {
+        Kind::Signature(token) => signature::table(token),
+        _ => None,
+    });
     out.flush()?;
     let probes = probe::all(&service, table.as_deref()).await;
     for (name, access) in &probes {
@@ -74,8 +85,4 @@ fn expectation(kind: &Kind) -> &'static str {
         Kind::Signature(_) => "; the permissions of the signature are above",
         Kind::Token => "; the roles of the identity decide",
     }
-}
-
-fn line(out: &mut Out, name: &str, value: &str) -> Result<()> {
-    out.put(&format!("{name:15}  {}\n", crate::failure::escaped(value)))
 }

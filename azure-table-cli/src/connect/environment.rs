@@ -1,5 +1,8 @@
 //! The variables of the Azure CLI.
 
+use azure_table_client::TableServiceClient;
+use azure_table_client::auth::Credential;
+
 use super::Target;
 use crate::failure::{Failure, Result};
 
@@ -21,6 +24,12 @@ pub(super) fn target(
         return Ok(Target::of_text(text, format!("the environment variable {CONNECTION_STRING}")));
     }
     let account = variable(ACCOUNT);
+    let is_name =
+        |text: &String| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    if !account.as_ref().is_none_or(is_name) {
+        // The text is not repeated: it may be a secret.
+        return Err(Failure::usage(format!("{ACCOUNT} is not the name of an account")));
+    }
     let endpoint = endpoint.map(str::to_owned).or_else(|| variable(ENDPOINT)).or_else(|| {
         account.as_ref().map(|account| format!("https://{account}.table.core.windows.net"))
     });
@@ -30,6 +39,9 @@ pub(super) fn target(
              --connection-from, --emulator, or --entra with --endpoint"
         )));
     };
+    // The client refuses addresses with a secret, and its error does not repeat them.
+    let service = TableServiceClient::builder(endpoint, Credential::Anonymous).build()?;
+    let endpoint = service.endpoint();
     match (variable(KEY), variable(SAS)) {
         (Some(key), _) => {
             let Some(account) = account else {

@@ -8,8 +8,8 @@ use azure_table_client::auth::SasToken;
 use url::form_urlencoded;
 use zeroize::Zeroizing;
 
-use super::Target;
-use crate::failure::{Exit, Failure, Result};
+use super::{Target, prompt};
+use crate::failure::{Failure, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -29,7 +29,10 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text.split_once(':') {
-            Some(("env", name)) if !name.is_empty() => Ok(Self::Variable(name.to_owned())),
+            // A name has no `=`, a key at its end.
+            Some(("env", name)) if !name.is_empty() && !name.contains('=') => {
+                Ok(Self::Variable(name.to_owned()))
+            }
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("entra", url)) if !url.is_empty() => Ok(Self::Entra(url.to_owned())),
             None if text == "prompt" => Ok(Self::Prompt),
@@ -41,7 +44,8 @@ impl FromStr for Source {
 }
 
 impl Source {
-    pub(super) fn target(&self) -> Result<Target> {
+    /// Returns the account. `option` is the option that names the source, such as `--from`.
+    pub(super) fn target(&self, option: &str) -> Result<Target> {
         match self {
             Self::Variable(name) => {
                 let text = std::env::var(name).map_err(|_| {
@@ -54,7 +58,7 @@ impl Source {
                     fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
                 read(&Zeroizing::new(text), format!("the file {}", path.display()))
             }
-            Self::Prompt => read(&prompt()?, "the prompt".to_owned()),
+            Self::Prompt => read(&prompt::connection(option)?, "the prompt".to_owned()),
             Self::Emulator => Ok(Target::of_text(
                 "UseDevelopmentStorage=true",
                 "the well-known account of the emulator",
@@ -86,22 +90,10 @@ fn read(text: &str, origin: String) -> Result<Target> {
     Ok(Target::of_text(text, origin))
 }
 
-fn prompt() -> Result<Zeroizing<String>> {
-    let terminal = console::Term::stderr();
-    if !terminal.is_term() {
-        return Err(Failure::usage(
-            "cannot prompt for the connection string: standard error is not a terminal",
-        ));
-    }
-    let failed =
-        |error| Failure::new(Exit::Failed, format!("cannot read from the terminal: {error}"));
-    terminal.write_str("Connection string (not shown): ").map_err(failed)?;
-    terminal.read_secure_line().map(Zeroizing::new).map_err(failed)
-}
-
 #[cfg(feature = "entra")]
 fn entra(endpoint: &str) -> Result<Target> {
     use super::Access;
+    use crate::failure::Exit;
 
     let credential = azure_identity::DeveloperToolsCredential::new(None).map_err(|error| {
         Failure::new(Exit::Denied, format!("cannot sign in with Microsoft Entra ID: {error}"))
@@ -135,7 +127,7 @@ mod tests {
         assert_eq!("file:a:b".parse(), Ok(Source::File("a:b".into())));
         assert_eq!("prompt".parse(), Ok(Source::Prompt));
         assert_eq!("entra:https://a".parse(), Ok(Source::Entra("https://a".to_owned())));
-        for bad in ["", "env:", "prompt:", "SECRET"] {
+        for bad in ["", "env:", "env:SECRET==", "prompt:", "SECRET"] {
             let error = bad.parse::<Source>().unwrap_err();
             assert!(!error.contains("SECRET"), "{error}");
         }

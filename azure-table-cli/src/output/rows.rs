@@ -4,7 +4,7 @@ use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, ETag};
 
 use super::table::Table;
-use super::{Format, Out, note, one_line};
+use super::{Format, Out, note, one_line, without_controls};
 use crate::args::Globals;
 use crate::failure::{Failure, Result};
 use crate::format::{Output, RowWriter, csv, jsonl};
@@ -58,7 +58,8 @@ impl Rows {
             }
             Printer::Raw(names) => line = raw(row, self.system, names).into_bytes(),
         }
-        self.out.bytes(&line)
+        // The bytes are JSON or a line without control characters.
+        self.out.put(&without_controls(&String::from_utf8_lossy(&line)))
     }
 
     /// Shows the rows so far. A table and CSV wait for the rows that determine their columns.

@@ -70,10 +70,10 @@ fn signatures_permit_what_they_state() {
     let secret = token.split("sig=").nth(1).unwrap().trim();
     assert!(!shown.contains(secret) && !shown.contains("sig="), "{shown}");
     for part in [
-        "permissions      r (read rows)",
+        "permissions         r (read rows)",
         "first PartitionKey  a",
-        "list tables      refused",
-        "read rows        permitted",
+        "list tables         refused",
+        "read rows           permitted",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -143,19 +143,42 @@ fn sql_runs_the_program_with_the_connection_in_its_environment() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = Folder::new();
-    let sql = |path: &str| {
-        let mut sql = command(&["--emulator", "sql", "--help", "SELECT 1"]);
-        Run::of(&sql.env("PATH", path).output().unwrap())
+    let run = |path: &str, arguments: &[&str]| {
+        Run::of(&command(arguments).env("PATH", path).output().unwrap())
     };
+    let sql = |path: &str| run(path, &["--emulator", "sql", "--help", "SELECT 1"]);
     let error = sql("").failed(1);
     assert!(error.contains("cargo install azure-table-sql"), "{error}");
     let program = folder.path().join("azure-table-sql");
     std::fs::write(&program, "#!/bin/sh\necho \"$AZURE_STORAGE_CONNECTION_STRING $*\"\nexit 6\n")
         .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let run = sql(folder.path().to_str().unwrap());
+    let path = folder.path().to_str().unwrap();
+    let end = sql(path);
     assert_eq!(
-        (run.code, run.out.as_str(), run.err.as_str()),
+        (end.code, end.out.as_str(), end.err.as_str()),
         (Some(6), "UseDevelopmentStorage=true --help SELECT 1\n", "")
     );
+    // Everything after `sql` is for the program.
+    let end = run(path, &["--emulator", "sql", "--dialect", "cosmos", "--emulator", "-q"]);
+    assert_eq!(end.out, "UseDevelopmentStorage=true --dialect cosmos --emulator -q\n");
+    for option in [&["--dialect", "cosmos"][..], &["--allow-http"]] {
+        let error = run(path, &[&["--emulator"], option, &["sql", "SELECT 1"]].concat()).failed(2);
+        assert!(error.contains(option[0]), "{error}");
+    }
+}
+
+#[test]
+fn the_help_of_sql_states_where_options_go() {
+    let help = Run::of(&command(&["help", "sql"]).output().unwrap()).done();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("Options after the word sql go to azure-table-sql"), "{help}");
+    assert!(help.contains("SQL has no sign-in with Microsoft Entra ID"), "{help}");
+    let entra = ["--entra", "--endpoint", "https://a.table.core.windows.net", "sql", "SELECT 1"];
+    let folder = Folder::new();
+    let mut sql = command(&entra);
+    let program = folder.path().join(format!("azure-table-sql{}", std::env::consts::EXE_SUFFIX));
+    std::fs::write(program, "").unwrap();
+    let run = Run::of(&sql.env("PATH", folder.path()).output().unwrap());
+    assert!(run.failed(2).contains("cannot sign in with Microsoft Entra ID"));
 }

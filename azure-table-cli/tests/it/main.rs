@@ -10,13 +10,19 @@
 
 mod access;
 mod chaos;
+mod closed_streams;
 mod control;
 mod copy;
+mod copy_stops;
 mod count;
 mod diff;
 mod file_kills;
 mod files;
+mod key_order;
 mod program;
+#[cfg(target_os = "linux")]
+mod prompt;
+mod proxy;
 mod rows;
 mod sessions;
 mod support;

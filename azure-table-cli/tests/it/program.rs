@@ -1,6 +1,8 @@
 //! Arguments, help, secrets and the emulator.
 
-use crate::support::{Emulator, Folder, run};
+use azure_table_client::DynamicEntity;
+
+use crate::support::{Emulator, Folder, Run, command, run};
 
 #[test]
 fn help_lists_the_commands_and_the_exit_codes() {
@@ -27,6 +29,87 @@ fn a_secret_in_an_argument_is_refused_and_not_repeated() {
 }
 
 #[test]
+fn a_bare_key_is_not_repeated() {
+    for arguments in [
+        &["tables", "--connection-from", "c2VjcmV0"][..],
+        &["tables", "--connection-from=c2VjcmV0"],
+        &["tables", "--connection-from", "env:c2VjcmV0=="],
+        &["copy", "A", "B", "--from", "c2VjcmV0"],
+        &["diff", "A", "B", "--to", "c2VjcmV0"],
+    ] {
+        let error = run(arguments).failed(2);
+        assert!(!error.contains("c2VjcmV0"), "{error}");
+        let option =
+            arguments.iter().rev().find_map(|text| text.split('=').next()?.strip_prefix("--"));
+        assert!(error.contains(option.unwrap()) && error.contains("env:NAME"), "{error}");
+    }
+}
+
+#[test]
+fn an_address_with_a_secret_is_not_repeated() {
+    let with = |name: &str, value: &str, arguments: &[&str]| {
+        Run::of(&command(arguments).env(name, value).output().unwrap()).failed(2)
+    };
+    let address = "https://a.table.core.windows.net/?sv=2019-02-02&sig=c2VjcmV0";
+    for (name, value) in [
+        ("AZURE_STORAGE_SERVICE_ENDPOINT", address),
+        ("AZURE_STORAGE_SERVICE_ENDPOINT", "https://user:c2VjcmV0@a.table.core.windows.net"),
+        ("AZURE_STORAGE_ACCOUNT", "c2VjcmV0/=="),
+    ] {
+        let error = with(name, value, &["tables"]);
+        assert!(!error.to_ascii_lowercase().contains("c2vjcmv0"), "{error}");
+    }
+    let endpoint = "https://user:c2VjcmV0@a.table.core.windows.net";
+    for more in [&[][..], &["--entra"]] {
+        let error = run(&[&["tables", "--endpoint", endpoint], more].concat()).failed(2);
+        assert!(!error.to_ascii_lowercase().contains("c2vjcmv0"), "{error}");
+    }
+    let error = run(&["tables", "--endpoint", "https://a.table.core.windows.net/"]).failed(2);
+    assert!(error.contains("no credential for https://a.table.core.windows.net: "), "{error}");
+}
+
+#[test]
+fn options_of_the_program_have_their_own_heading() {
+    let help = run(&["tables", "--help"]).done();
+    let connection = help.split("Connection:").nth(1).unwrap();
+    assert!(!connection.contains("--quiet") && !connection.contains("--yes"), "{help}");
+    assert!(connection.contains("--connection-from"), "{help}");
+}
+
+#[test]
+fn messages_name_options_of_the_program() {
+    let error = run(&["tables", "--connection-from", "env:NOT_SET"]).failed(2);
+    assert!(error.contains("NOT_SET"), "{error}");
+    let mut plain = command(&["tables"]);
+    plain.env(
+        "AZURE_STORAGE_CONNECTION_STRING",
+        "AccountName=a;AccountKey=c2VjcmV0;TableEndpoint=http://tables.example.com",
+    );
+    let error = Run::of(&plain.output().unwrap()).failed(2);
+    assert!(error.contains("--allow-http") && !error.contains("allow_http"), "{error}");
+    let emulator = Emulator::start();
+    let error = emulator
+        .run_with_input(&["put", "Blogs", "--json", "-"], b"{\"PartitionKey\":\"p\"}")
+        .failed(2);
+    assert!(error.contains("RowKey") && !error.contains("Option"), "{error}");
+    let error = emulator.run(&["query", "Blogs", "--filter", "A eq \u{1b} 1"]).failed(2);
+    let reason = error.rsplit(": ").next().unwrap().trim();
+    assert_eq!(error.matches(reason).count(), 1, "{error}");
+}
+
+#[test]
+fn the_man_page_keeps_the_table_of_exit_codes() {
+    let folder = Folder::new();
+    run(&["man", &folder.file("man1")]).done();
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table.1")).unwrap();
+    assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("EXTRA"), "{page}");
+    let table = page.split(".nf").nth(1).unwrap().split(".fi").next().unwrap();
+    assert!(table.contains("0 done    ") && table.contains("130 interrupted"), "{page}");
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table-put.1")).unwrap();
+    assert!(page.contains(".SH EXAMPLES") && page.contains("azure\\-table put Blogs"), "{page}");
+}
+
+#[test]
 fn man_pages_and_completions_cover_each_command() {
     let folder = Folder::new();
     run(&["man", &folder.file("man1")]).done();
@@ -48,4 +131,28 @@ async fn the_emulator_runs_in_the_program() {
     let emulator = Emulator::start();
     emulator.table("Blogs").await;
     assert!(emulator.client().table_exists("Blogs").await.unwrap());
+}
+
+#[tokio::test]
+async fn the_emulator_receives_options_that_the_program_has_too() {
+    let mut serve = command(&["serve", "--dialect", "cosmos"]);
+    serve.env("AZURE_TABLE_MOCK_PORT", "0").env("PORT", "0");
+    let emulator = Emulator::spawn(serve);
+    emulator.table("Blogs").await;
+    // Cosmos DB refuses an empty key.
+    let put = emulator.client().table_named("Blogs").insert(&DynamicEntity::new("p", "")).await;
+    assert!(put.is_err());
+    // The emulator has none of these options, and its error is not one of clap.
+    for option in ["--endpoint", "--entra", "-q", "--yes"] {
+        let error = run(&["serve", option, "--port", "none"]).failed(2);
+        assert!(error.starts_with("azure-table-mock: ") && error.contains(option), "{error}");
+    }
+    for option in [&["--dialect", "cosmos"][..], &["--emulator"]] {
+        let error = run(&[option, &["serve", "--port", "0", "--help"]].concat()).failed(2);
+        assert!(error.contains("after the word serve"), "{error}");
+    }
+    // These words are not the command.
+    run(&["--endpoint", "serve", "tables"]).failed(2);
+    let serve = run(&["get", "serve", "--dialect", "none"]).failed(2);
+    assert!(serve.contains("--dialect"), "{serve}");
 }

@@ -1,11 +1,13 @@
 //! `tables`, `create`, `drop`, `get`, `put`, `merge`, `delete` and `query`.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::thread;
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::EdmValue;
 
-use crate::support::{Emulator, Folder};
+use crate::support::{Emulator, Folder, Run, command};
 
 #[test]
 fn tables_are_created_listed_and_dropped() {
@@ -187,8 +189,67 @@ fn a_plan_sends_nothing() {
     let emulator = Emulator::start();
     let plan = emulator.run(&["query", "None", "--plan", "--filter", "RowKey eq '1'"]).done();
     assert!(plan.starts_with("table scan: "), "{plan}");
+    let request = format!("\nGET {}/devstoreaccount1/None()?", emulator.origin);
+    assert!(plan.contains(&request) && plan.contains("$filter=RowKey%20eq%20%271%27"), "{plan}");
     let plan = emulator
         .run(&["query", "None", "--plan", "--filter", "PartitionKey eq 'a' and RowKey eq '1'"])
         .done();
-    assert!(plan.starts_with("point"), "{plan}");
+    let request = "/devstoreaccount1/None(PartitionKey='a',RowKey='1')\n";
+    assert!(plan.starts_with("point") && plan.ends_with(request), "{plan}");
+    let filter = "PartitionKey eq 'a' or PartitionKey eq 'b'";
+    let plan = ["query", "None", "--plan", "--filter", filter, "--select", "N", "--top", "7"];
+    let mut signed = emulator.command(&plan);
+    signed.env_remove("AZURE_STORAGE_CONNECTION_STRING");
+    signed.env("AZURE_STORAGE_SERVICE_ENDPOINT", format!("{}/devstoreaccount1", emulator.origin));
+    signed.env("AZURE_STORAGE_SAS_TOKEN", "sv=2019-02-02&sp=r&sig=c2VjcmV0");
+    let plan = Run::of(&signed.output().unwrap()).done();
+    assert!(plan.starts_with("2 partitions: ") && plan.lines().count() == 3, "{plan}");
+    for part in
+        ["PartitionKey%20eq%20%27a%27", "PartitionKey%20eq%20%27b%27", "$top=7", "$select=N%2C"]
+    {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
+    assert!(!plan.contains("sig"), "{plan}");
+    assert_eq!(emulator.requests(), 0);
+}
+
+#[tokio::test]
+async fn json_has_no_control_characters() {
+    let emulator = Emulator::start();
+    let table = emulator.table("Blogs").await;
+    let text = "\u{9b}31m\u{7f}\u{a0}\u{e9}";
+    table.insert(&DynamicEntity::new("p", "r").with("Text", text)).await.unwrap();
+    for format in ["json", "jsonl"] {
+        let out = emulator.run(&["query", "Blogs", "-o", format]).done();
+        assert!(out.contains(r#""Text":"\u009b31m\u007f"#), "{out}");
+        let row = out.trim_matches(['[', ']', '\n']);
+        assert_eq!(
+            DynamicEntity::from_json(row).unwrap().value("Text").unwrap(),
+            &EdmValue::from(text)
+        );
+    }
+}
+
+#[test]
+fn names_of_tables_cannot_control_a_terminal() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}/a", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        for _ in 0..5 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = BufReader::new(stream.try_clone().unwrap()).lines();
+            while !head.next().unwrap().unwrap().is_empty() {}
+            let body = "{\"value\":[{\"TableName\":\"x\\u001b[31m\u{9b}\"}]}";
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+            write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        }
+    });
+    for format in ["raw", "table", "csv", "json", "jsonl"] {
+        let mut tables = command(&["tables", "-o", format]);
+        let text = format!("TableEndpoint={endpoint};AccountName=a;AccountKey=c2VjcmV0");
+        let tables = tables.env("AZURE_STORAGE_CONNECTION_STRING", text).output().unwrap();
+        let out = Run::of(&tables).done();
+        assert!(out.contains('x') && !out.contains(['\u{1b}', '\u{9b}']), "{out:?}");
+    }
+    server.join().unwrap();
 }

@@ -22,12 +22,14 @@ impl Emulator {
 
     /// Starts the emulator with more options of `azure-table-mock`.
     pub(crate) fn start_with(options: &[&str]) -> Self {
-        let mut child = command(&["serve", "--port", "0"])
-            .args(options)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut serve = command(&["serve", "--port", "0"]);
+        serve.args(options);
+        Self::spawn(serve)
+    }
+
+    /// Starts the emulator by this command, which lets it select a free port.
+    pub(crate) fn spawn(mut serve: Command) -> Self {
+        let mut child = serve.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address =

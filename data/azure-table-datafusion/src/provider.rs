@@ -44,7 +44,8 @@ impl AzureTable {
     /// Returns a table with this schema.
     ///
     /// With [`Mixed::Error`](azure_table_arrow::Mixed::Error), a row whose property is of another type than its column is
-    /// an error if a query reads the column.
+    /// an error if a query reads the column. A row with a property that has no column is an error if a query reads all
+    /// columns.
     pub fn new(table: TableClient<DynamicEntity>, schema: TableSchema) -> Self {
         let source = Source { table, connection: None };
         Self { source, schema, partitions: None, forbidden: Forbidden::default() }
@@ -52,8 +53,8 @@ impl AzureTable {
 
     /// Infers the schema from the first `rows` rows of the table.
     ///
-    /// Properties that these rows do not have are not visible, except in the rest column of
-    /// [`Mixed::Rest`](azure_table_arrow::Mixed::Rest).
+    /// Properties that these rows do not have have no column: their values are in the rest column of
+    /// [`Mixed::Rest`](azure_table_arrow::Mixed::Rest), or an error of [`new`](Self::new).
     ///
     /// # Errors
     /// The query fails, or the schema cannot be inferred; see [`TableSchema::infer`].

@@ -95,7 +95,8 @@ impl AzureTableScan {
         batch_size: usize,
     ) -> impl streams::Stream<Item = Result<RecordBatch>> + Send + use<> {
         let limit = self.limit;
-        let rows = self.source.query(filter, &self.columns, limit).stream();
+        let is_whole = self.projection.len() == self.schema.columns().len();
+        let rows = self.source.query(filter, &self.columns, is_whole, limit).stream();
         let batches = stream(rows, &self.columns, batch_size);
         let report = RangeReport::new(self.source.table.name(), filter);
         streams::try_unfold((batches, report), move |(mut batches, mut report)| async move {

@@ -1,6 +1,6 @@
 //! The table that a provider or a scan reads.
 
-use azure_table_arrow::{Column, ColumnKind, TableSchema};
+use azure_table_arrow::{Column, ColumnKind, Mixed, TableSchema};
 use azure_table_client::client::Query;
 use azure_table_client::filter::Filter;
 use azure_table_client::{DynamicEntity, TableClient};
@@ -16,11 +16,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Returns the query of a range for the columns of `schema`.
+    /// Returns the query of a range for the columns of `schema`, which may be those of the whole table.
     pub(crate) fn query(
         &self,
         filter: Option<&Filter>,
         schema: &TableSchema,
+        is_whole: bool,
         limit: Option<usize>,
     ) -> Query<DynamicEntity> {
         let mut query = self.table.query();
@@ -30,16 +31,20 @@ impl Source {
         if let Some(limit) = limit {
             query = query.take(limit as u64);
         }
-        match selection(schema) {
+        match selection(schema, is_whole) {
             Some(names) => query.select_names(names),
             None => query,
         }
     }
 }
 
-/// The properties to read; `None` for all of them.
-fn selection(schema: &TableSchema) -> Option<Vec<&str>> {
+/// The properties to read; `None` for all of them: for the rest column, or to find properties without a column, which are an
+/// error in a query of the whole table.
+fn selection(schema: &TableSchema, is_whole: bool) -> Option<Vec<&str>> {
     let columns = schema.columns();
+    if is_whole && *schema.mixed() == Mixed::Error {
+        return None;
+    }
     if columns.iter().any(|column| column.kind() == ColumnKind::Rest) {
         return None;
     }

@@ -4,68 +4,59 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use azure_table_arrow::{ColumnType, Mixed, SchemaOptions, TableSchema, Timestamps};
+use azure_table_arrow::{ColumnType, SchemaOptions, TableSchema};
 use azure_table_client::TableServiceClient;
-use azure_table_client::edm::EdmType;
 use azure_table_datafusion::AzureTable;
 use datafusion::catalog::{SchemaProvider, TableProvider};
-use datafusion::error::{DataFusionError, Result};
-use futures_util::TryStreamExt as _;
+use datafusion::error::Result;
+use datafusion::logical_expr::TableType;
 use tokio::sync::Mutex;
 
 use crate::args::Args;
-use crate::failure;
+use crate::connection::Connection;
+use crate::failure::{self, Exit, Failure};
+use crate::sample::Sample;
+use crate::tables::Tables;
 
 /// Every table of an account. Its columns are inferred when a query names it.
 #[derive(Debug)]
 pub(crate) struct Account {
     service: TableServiceClient,
-    /// The names of the tables; `None` if the credential does not permit to list them.
-    names: Option<Vec<String>>,
-    declared: HashMap<String, Vec<(String, EdmType)>>,
-    sample: usize,
-    timestamps: Timestamps,
+    tables: Tables,
+    options: SchemaOptions,
+    /// The declared columns of tables, by [`Tables::key`].
+    declared: HashMap<String, TableSchema>,
+    sample: Sample,
     partitions: Option<usize>,
-    /// The tables that were named so far.
-    tables: Mutex<HashMap<String, Arc<AzureTable>>>,
+    /// The tables that were named so far, by [`Tables::key`].
+    opened: Mutex<HashMap<String, Arc<AzureTable>>>,
 }
 
 impl Account {
-    pub(crate) async fn new(service: TableServiceClient, args: &Args) -> failure::Result<Self> {
-        let names = match service.list_tables().stream().try_collect::<Vec<_>>().await {
-            Ok(names) => Some(names),
-            // A signature of one table.
-            Err(error) if error.status() == Some(403) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let declared = args.columns.iter().cloned().map(|one| (one.table, one.columns)).collect();
+    pub(crate) async fn new(connection: Connection, args: &Args) -> failure::Result<Self> {
+        let tables = Tables::list(&connection).await?;
+        let options = SchemaOptions::new()
+            .timestamps(args.times.into())
+            .mixed(args.mixed.into())
+            .with_timestamp(true);
         Ok(Self {
-            service,
-            names,
-            declared,
+            service: connection.service,
+            declared: declared(args, &tables, &options)?,
+            tables,
+            options,
             sample: args.sample,
-            timestamps: args.times.into(),
             partitions: args.partitions,
-            tables: Mutex::default(),
+            opened: Mutex::default(),
         })
     }
 
-    async fn open(&self, name: &str) -> Result<AzureTable> {
+    async fn open(&self, name: &str) -> failure::Result<AzureTable> {
         let table = self.service.table_named(name);
-        let options = SchemaOptions::new()
-            .timestamps(self.timestamps)
-            .mixed(Mixed::rest())
-            .with_timestamp(true);
-        let table = match self.declared.get(name) {
-            Some(columns) => {
-                let columns = columns.iter().map(|(name, edm_type)| {
-                    (name.clone(), ColumnType::new(*edm_type, self.timestamps))
-                });
-                let schema = TableSchema::declared(columns, &options)
-                    .map_err(|error| DataFusionError::External(Box::new(error)))?;
-                AzureTable::new(table, schema)
-            }
-            None => AzureTable::infer(table, self.sample, &options).await?,
+        let table = match self.declared.get(&self.tables.key(name)) {
+            Some(schema) => AzureTable::new(table, schema.clone()),
+            None => AzureTable::infer(table, self.sample.rows(), &self.options)
+                .await
+                .map_err(|error| Failure::from(error).of(&format!("columns of {name}")))?,
         };
         Ok(match self.partitions {
             Some(partitions) => table.partitions(partitions),
@@ -74,28 +65,59 @@ impl Account {
     }
 }
 
+/// Returns the columns that the arguments declare.
+fn declared(
+    args: &Args,
+    tables: &Tables,
+    options: &SchemaOptions,
+) -> failure::Result<HashMap<String, TableSchema>> {
+    let mut declared = HashMap::new();
+    for one in &args.columns {
+        let failed = |exit, reason: &str| {
+            Err(Failure::new(exit, format!("--columns {}: {reason}", one.table)))
+        };
+        if tables.find(&one.table).is_none() {
+            return failed(Exit::NotFound, "the account does not have this table");
+        }
+        let columns = one
+            .columns
+            .iter()
+            .map(|(name, edm_type)| (name.clone(), ColumnType::new(*edm_type, args.times.into())));
+        let schema = match TableSchema::declared(columns, options) {
+            Ok(schema) => schema,
+            Err(error) => return failed(Exit::Usage, &error.to_string()),
+        };
+        if declared.insert(tables.key(&one.table), schema).is_some() {
+            return failed(Exit::Usage, "the columns of this table are declared twice");
+        }
+    }
+    Ok(declared)
+}
+
 #[async_trait]
 impl SchemaProvider for Account {
     fn table_names(&self) -> Vec<String> {
-        self.names.clone().unwrap_or_default()
+        self.tables.names()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if !self.table_exist(name) {
-            return Ok(None);
-        }
-        let mut tables = self.tables.lock().await;
-        if let Some(table) = tables.get(name) {
+        let Some(name) = self.tables.find(name) else { return Ok(None) };
+        let key = self.tables.key(name);
+        let mut opened = self.opened.lock().await;
+        if let Some(table) = opened.get(&key) {
             return Ok(Some(Arc::<AzureTable>::clone(table)));
         }
         let table = Arc::new(self.open(name).await?);
-        tables.insert(name.to_owned(), Arc::clone(&table));
+        opened.insert(key, Arc::clone(&table));
         Ok(Some(table))
     }
 
-    /// Names are not case-sensitive on Azure Storage.
+    /// The list of tables needs no columns.
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
+        Ok(self.tables.find(name).map(|_| TableType::Base))
+    }
+
     fn table_exist(&self, name: &str) -> bool {
-        let Some(names) = &self.names else { return true };
-        names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        self.tables.find(name).is_some()
     }
 }

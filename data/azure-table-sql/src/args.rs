@@ -3,16 +3,18 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use azure_table_arrow::Timestamps;
+use azure_table_arrow::{Mixed, Timestamps};
 use clap::{Parser, ValueEnum};
 
 use crate::columns::TableColumns;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
+use crate::sample::Sample;
 
 /// Run SQL queries on the tables of an account of Azure Table Storage or Cosmos DB.
 ///
 /// Every table of the account is a table in SQL; names keep their case. The account is that of
-/// AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.
+/// AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN. There is no
+/// sign-in with Microsoft Entra ID.
 ///
 /// Example: azure-table-sql "SELECT PartitionKey, count(*) FROM Blogs GROUP BY PartitionKey"
 #[derive(Debug, Parser)]
@@ -28,9 +30,15 @@ pub(crate) struct Args {
     /// Write the result of a single query to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
-    /// Rows of each table from which its columns are inferred
-    #[arg(long, value_name = "ROWS", default_value_t = 1000)]
-    pub(crate) sample: usize,
+    /// Replace the file of --to without a question
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// First rows of each table from which its columns are inferred, or all
+    #[arg(long, value_name = "ROWS", default_value = "1000")]
+    pub(crate) sample: Sample,
+    /// Handling of values without a column of their type
+    #[arg(long, value_enum, default_value = "error")]
+    pub(crate) mixed: MixedValues,
     /// Columns of a table instead of inferred ones: Blogs=Rating:Edm.Int32,Text:Edm.String
     #[arg(long, value_name = "TABLE=COLUMNS")]
     pub(crate) columns: Vec<TableColumns>,
@@ -47,12 +55,30 @@ pub(crate) struct Args {
 pub(crate) enum OutputFormat {
     /// Columns with borders; the whole result is in memory
     Table,
-    /// Comma-separated values with a header
+    /// Comma-separated values with a header; null and the empty text are both an empty field
     Csv,
-    /// A JSON object per row, without the columns that are null
+    /// A JSON object per row, without the columns that are null; NaN and infinities are texts
     Jsonl,
     /// A Parquet file
     Parquet,
+}
+
+/// The handling of values without a column of their type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MixedValues {
+    /// A query that reads such a value fails and names the row and the property
+    Error,
+    /// The values go to the JSON column `rest`, and are null in their own column
+    Rest,
+}
+
+impl From<MixedValues> for Mixed {
+    fn from(values: MixedValues) -> Self {
+        match values {
+            MixedValues::Error => Self::Error,
+            MixedValues::Rest => Self::rest(),
+        }
+    }
 }
 
 /// The form of `Edm.DateTime` in SQL.
@@ -88,7 +114,8 @@ impl Args {
             }
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| {
-                Failure::failed(format!("cannot read the query from standard input: {error}"))
+                let message = format!("cannot read the query from standard input: {error}");
+                Failure::new(Exit::Failed, message)
             })?;
             Ok(text)
         };

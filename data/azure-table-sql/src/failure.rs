@@ -1,8 +1,11 @@
 //! Failed runs and their exit codes, which are those of `azure-table`.
 
-use std::io;
+use std::fmt::{self, Display};
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
+use azure_table_client::ErrorKind;
 use datafusion::error::DataFusionError;
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -13,9 +16,9 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 pub(crate) enum Exit {
     /// The reader closed the output.
     Done = 0,
-    /// The service, the query or the machine failed.
+    /// The service or the machine failed, or a row does not fit the columns.
     Failed = 1,
-    /// The arguments are invalid.
+    /// The arguments or the query are invalid.
     Usage = 2,
     /// The table does not exist.
     NotFound = 6,
@@ -24,7 +27,7 @@ pub(crate) enum Exit {
 }
 
 /// The reason why a run failed.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     exit: Exit,
     message: String,
@@ -39,21 +42,42 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self::new(Exit::Failed, message)
+    /// The failure of an operation on a file: `cannot write posts.csv: No space left on device`.
+    pub(crate) fn file(action: &str, path: &Path, error: impl Display) -> Self {
+        Self::new(Exit::Failed, format!("cannot {action} {}: {error}", path.display()))
+    }
+
+    /// The failure to write to standard output. If the reader closed it, as `head` does, the program ends quietly.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::new(Exit::Done, "");
+        }
+        Self::new(Exit::Failed, format!("cannot write to standard output: {error}"))
+    }
+
+    /// States the action that failed before the message.
+    #[must_use]
+    pub(crate) fn of(mut self, action: &str) -> Self {
+        self.message = format!("{action}: {}", self.message);
+        self
     }
 
     /// Prints the message. Control characters are escaped, since a server may send any.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         if self.exit != Exit::Done {
-            eprintln!("azure-table-sql: {}", escaped(&self.message));
+            note(&format!("azure-table-sql: {}", self.message));
         }
         ExitCode::from(self.exit as u8)
     }
 }
 
+/// Prints a line to standard error.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
+}
+
 /// Escapes control characters except line breaks, which the parser of SQL uses.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() && c != '\n' {
@@ -65,42 +89,90 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// DataFusion returns the failures of the tables of the account.
+impl std::error::Error for Failure {}
+
+impl From<Failure> for DataFusionError {
+    fn from(failure: Failure) -> Self {
+        Self::External(Box::new(failure))
+    }
+}
+
 impl From<azure_table_client::Error> for Failure {
     fn from(error: azure_table_client::Error) -> Self {
-        let exit = match error.status() {
-            Some(401 | 403) => Exit::Denied,
-            Some(404) => Exit::NotFound,
+        (&error).into()
+    }
+}
+
+impl From<&azure_table_client::Error> for Failure {
+    fn from(error: &azure_table_client::Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(source) = cause {
+            let text = source.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            cause = source.source();
+        }
+        let exit = match (error.kind(), error.status()) {
+            (ErrorKind::Configuration | ErrorKind::InvalidInput, _) => Exit::Usage,
+            (ErrorKind::Credential, _) | (_, Some(401 | 403)) => Exit::Denied,
+            _ if error.is_not_found() => Exit::NotFound,
             _ => Exit::Failed,
         };
-        Self::new(exit, error.to_string())
+        Self::new(exit, message)
+    }
+}
+
+/// Names the option that accepts the rows.
+impl From<&azure_table_arrow::Error> for Failure {
+    fn from(error: &azure_table_arrow::Error) -> Self {
+        use azure_table_arrow::Error;
+
+        let option = match error {
+            Error::Client(error) => return error.into(),
+            Error::Schema(_) => return Self::usage(error.to_string()),
+            Error::Row { .. } => {
+                "; pass --mixed rest for a JSON column with such values, or --sample all to infer the columns from all rows"
+            }
+            Error::MixedTypes { .. } => " (--mixed rest)",
+            Error::TimeOutOfRange { .. } => " (--times micros or ticks)",
+            _ => "",
+        };
+        Self::new(Exit::Failed, format!("{error}{option}"))
     }
 }
 
 impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Self {
-        let exit = match client_error(&error).map(azure_table_client::Error::status) {
-            Some(Some(401 | 403)) => Exit::Denied,
-            Some(Some(404)) => Exit::NotFound,
+        let exit = match error.find_root() {
+            DataFusionError::External(source) => {
+                if let Some(failure) = source.downcast_ref::<Self>() {
+                    return failure.clone();
+                }
+                if let Some(error) = source.downcast_ref::<azure_table_arrow::Error>() {
+                    return error.into();
+                }
+                Exit::Failed
+            }
+            DataFusionError::Plan(reason) if is_unknown_table(reason) => Exit::NotFound,
+            DataFusionError::SQL(..)
+            | DataFusionError::Plan(_)
+            | DataFusionError::SchemaError(..) => Exit::Usage,
             _ => Exit::Failed,
         };
-        if is_broken_pipe(&error) {
-            return Self::new(Exit::Done, "");
-        }
         Self::new(exit, error.strip_backtrace())
     }
 }
 
-/// The error of the client behind an error of DataFusion.
-fn client_error(error: &DataFusionError) -> Option<&azure_table_client::Error> {
-    match error.find_root() {
-        DataFusionError::External(source) => match source.downcast_ref()? {
-            azure_table_arrow::Error::Client(error) => Some(error),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn is_broken_pipe(error: &DataFusionError) -> bool {
-    matches!(error.find_root(), DataFusionError::IoError(error) if error.kind() == io::ErrorKind::BrokenPipe)
+/// DataFusion has no other sign of a table that the schema does not have.
+fn is_unknown_table(reason: &str) -> bool {
+    reason.starts_with("table '") && reason.contains("' not found")
 }

@@ -3,16 +3,21 @@
 mod account;
 mod args;
 mod columns;
+mod confirm;
 mod connection;
 mod failure;
 mod output;
+mod sample;
 mod session;
+mod tables;
 
 use std::process::ExitCode;
 
 use args::Args;
 use clap::Parser as _;
+use confirm::confirm;
 use failure::Result;
+use output::Output;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -25,11 +30,14 @@ async fn main() -> ExitCode {
 async fn run(args: Args) -> Result<()> {
     let sql = args.sql()?;
     let format = args.format()?;
-    let service = connection::service()?;
-    let session = session::of(service, &args).await?;
-    for (at, statement) in sql.iter().enumerate() {
-        let frame = session::query(&session, statement).await?;
-        output::write(frame, format, args.to.as_deref(), at == 0).await?;
+    let connection = connection::open()?;
+    if let Some(file) = args.to.as_deref().filter(|file| file.exists()) {
+        confirm(args.yes, &format!("replace the file {}?", file.display()))?;
+    }
+    let session = session::of(connection, &args).await?;
+    let mut output = Output::new(format, args.to)?;
+    for statement in &sql {
+        output.write(session::query(&session, statement).await?).await?;
     }
     Ok(())
 }

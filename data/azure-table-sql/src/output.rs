@@ -1,85 +1,119 @@
 //! The formats of results.
 
+mod doubles;
 mod guids;
+mod part_file;
+mod sink;
 mod table;
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal as _, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv::WriterBuilder;
-use datafusion::arrow::json::LineDelimitedWriter;
+use datafusion::arrow::json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use datafusion::dataframe::DataFrame;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::basic::Compression;
+use datafusion::parquet::file::properties::WriterProperties;
 use futures_util::TryStreamExt as _;
 
 use crate::args::OutputFormat;
 use crate::failure::{self, Failure};
+use part_file::PartFile;
+use sink::Sink;
 
-/// Runs a query and writes its result to a file, or to standard output.
-pub(crate) async fn write(
-    frame: DataFrame,
+/// The limits of a row group, one of which is in memory: those of `azure_table_arrow::ParquetWriter`.
+const ROW_GROUP_BYTES: usize = 64 << 20;
+const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// The destination of results: a file, or standard output.
+#[derive(Debug)]
+pub(crate) struct Output {
     format: OutputFormat,
-    to: Option<&Path>,
+    to: Option<PathBuf>,
     is_first: bool,
-) -> failure::Result<()> {
-    let Some(path) = to else {
-        if format == OutputFormat::Parquet && io::stdout().is_terminal() {
+}
+
+impl Output {
+    pub(crate) fn new(format: OutputFormat, to: Option<PathBuf>) -> failure::Result<Self> {
+        if to.is_none() && format == OutputFormat::Parquet && io::stdout().is_terminal() {
             return Err(Failure::usage(
                 "a Parquet file cannot be shown at a terminal; pass --to FILE",
             ));
         }
-        let mut output = BufWriter::new(io::stdout());
-        if !is_first && format == OutputFormat::Table {
-            writeln!(output).map_err(DataFusionError::IoError)?;
+        Ok(Self { format, to, is_first: true })
+    }
+
+    /// Runs a query and writes its result. A statement without a result, such as `SET`, writes nothing.
+    pub(crate) async fn write(&mut self, frame: DataFrame) -> failure::Result<()> {
+        let has_result = !frame.schema().fields().is_empty();
+        match &self.to {
+            Some(_) if !has_result => {
+                Err(Failure::usage("--to FILE holds the result of a query; the statement has none"))
+            }
+            Some(path) => {
+                let file = PartFile::create(path)?;
+                let mut sink = Sink::new(file.writer());
+                let written = write_to(frame, self.format, true, &mut sink).await;
+                sink.finish(written, |error| Failure::file("write", path, error))?;
+                file.persist()
+            }
+            None if !has_result => Ok(()),
+            None => {
+                let is_first = std::mem::take(&mut self.is_first);
+                let mut sink = Sink::new(io::stdout());
+                let written = write_to(frame, self.format, is_first, &mut sink).await;
+                sink.finish(written, Failure::stdout)
+            }
         }
-        return Ok(write_to(frame, format, output).await?);
-    };
-    let failed = |action: &str, path: &Path, error: io::Error| {
-        Failure::failed(format!("cannot {action} {}: {error}", path.display()))
-    };
-    // An incomplete file must not look like a complete one.
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = Path::new(&part);
-    let file = File::create(part).map_err(|error| failed("create", part, error))?;
-    write_to(frame, format, BufWriter::new(file)).await?;
-    std::fs::rename(part, path).map_err(|error| failed("rename", part, error))
+    }
 }
 
 async fn write_to(
     frame: DataFrame,
     format: OutputFormat,
-    mut output: impl Write + Send,
+    is_first: bool,
+    output: &mut Sink<impl Write + Send>,
 ) -> Result<()> {
-    let schema = std::sync::Arc::clone(frame.schema().inner());
+    let schema = Arc::clone(frame.schema().inner());
     let mut batches = frame.execute_stream().await?;
     match format {
         OutputFormat::Table => {
             let batches: Vec<_> = batches.try_collect().await?;
-            table::write(&mut output, &schema, &batches)?;
+            if !is_first {
+                writeln!(output)?;
+            }
+            table::write(output, &schema, &batches)?;
         }
         OutputFormat::Csv => {
-            let mut writer = WriterBuilder::new().with_header(true).build(&mut output);
+            let mut writer = WriterBuilder::new().with_header(true).build(&mut *output);
             let mut is_empty = true;
             while let Some(batch) = batches.try_next().await? {
-                writer.write(&guids::as_texts(&batch)?)?;
+                writer.write(&doubles::as_texts(&guids::as_texts(&batch)?)?)?;
                 is_empty = false;
             }
             if is_empty {
-                writer.write(&datafusion::arrow::array::RecordBatch::new_empty(schema))?;
+                writer.write(&RecordBatch::new_empty(schema))?;
             }
         }
         OutputFormat::Jsonl => {
-            let mut writer = LineDelimitedWriter::new(&mut output);
+            let builder = JsonWriterBuilder::new().with_encoder_factory(Arc::new(doubles::Json));
+            let mut writer = builder.build::<_, LineDelimited>(&mut *output);
             while let Some(batch) = batches.try_next().await? {
                 writer.write(&guids::as_texts(&batch)?)?;
             }
             writer.finish()?;
         }
         OutputFormat::Parquet => {
-            let mut writer = ArrowWriter::try_new(&mut output, schema, None)?;
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::SNAPPY)
+                .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
+                .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+                .build();
+            let mut writer = ArrowWriter::try_new(&mut *output, schema, Some(properties))?;
             while let Some(batch) = batches.try_next().await? {
                 writer.write(&batch)?;
             }

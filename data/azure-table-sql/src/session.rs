@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use azure_table_client::TableServiceClient;
 use datafusion::catalog::{CatalogProvider as _, MemoryCatalogProvider};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::context::SQLOptions;
@@ -10,13 +9,14 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::account::Account;
 use crate::args::Args;
+use crate::connection::Connection;
 use crate::failure::Result;
 
 const CATALOG: &str = "azure";
 const SCHEMA: &str = "tables";
 
 /// Returns a session with every table of the account.
-pub(crate) async fn of(service: TableServiceClient, args: &Args) -> Result<SessionContext> {
+pub(crate) async fn of(connection: Connection, args: &Args) -> Result<SessionContext> {
     let config = SessionConfig::new()
         .with_default_catalog_and_schema(CATALOG, SCHEMA)
         .with_create_default_catalog_and_schema(false)
@@ -25,7 +25,7 @@ pub(crate) async fn of(service: TableServiceClient, args: &Args) -> Result<Sessi
         .set_bool("datafusion.sql_parser.enable_ident_normalization", false);
     let session = SessionContext::new_with_config(config);
     let catalog = MemoryCatalogProvider::new();
-    catalog.register_schema(SCHEMA, Arc::new(Account::new(service, args).await?))?;
+    catalog.register_schema(SCHEMA, Arc::new(Account::new(connection, args).await?))?;
     session.register_catalog(CATALOG, Arc::new(catalog));
     Ok(session)
 }

@@ -123,6 +123,23 @@ async fn a_part_of_the_input_is_a_part_of_the_rows() {
 }
 
 #[tokio::test]
+async fn a_property_without_a_column_is_an_error_in_a_query_of_all_columns() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    table.create().await.unwrap();
+    table.insert(&DynamicEntity::new("a", "1").with("Count", 1)).await.unwrap();
+    table.insert(&DynamicEntity::new("a", "2").with("Text", "two")).await.unwrap();
+    let table = AzureTable::infer(table, 1, &SchemaOptions::new()).await.unwrap();
+    let session = SessionContext::new();
+    session.register_table("t", Arc::new(table)).unwrap();
+    let error = session.sql("SELECT * FROM t").await.unwrap().collect().await.unwrap_err();
+    assert!(error.to_string().contains(r#"("a", "2")"#), "{error}");
+    let sql = r#"SELECT "RowKey", "Count" FROM t"#;
+    let rows = session.sql(sql).await.unwrap().collect().await.unwrap();
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 2);
+}
+
+#[tokio::test]
 async fn a_row_of_another_type_is_an_error_that_names_it() {
     let mock = MockTableService::new();
     let table = mock.client().table_named::<DynamicEntity>("Blogs");

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
 
-use super::guids;
+use super::{doubles, guids};
 
 /// Writes the rows, and their number.
 pub(super) fn write(
@@ -18,7 +18,7 @@ pub(super) fn write(
     let options = FormatOptions::default().with_null("");
     let mut rows = vec![schema.fields().iter().map(|field| lines(field.name())).collect()];
     for batch in batches {
-        let batch = guids::as_texts(batch)?;
+        let batch = doubles::as_texts(&guids::as_texts(batch)?)?;
         let columns =
             batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;

@@ -1,0 +1,52 @@
+//! The arguments behind `serve` and `sql`, which belong to other programs.
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+
+use super::{Arguments, Command};
+
+/// Returns the number of arguments up to `serve` or `sql`, if that is the command, otherwise of all arguments.
+pub(crate) fn own_arguments(arguments: &[OsString]) -> usize {
+    let is_command = |end: &usize| {
+        arguments[end - 1].to_str().is_some_and(|word| ["serve", "sql"].contains(&word))
+            && Arguments::try_parse_from(&arguments[..*end])
+                .is_ok_and(|parsed| matches!(parsed.command, Command::Serve(_) | Command::Sql(_)))
+    };
+    (1..=arguments.len()).find(is_command).unwrap_or(arguments.len())
+}
+
+impl Arguments {
+    /// Reads the arguments. clap reads only [those of this program](own_arguments): it would also take options behind `serve`
+    /// and `sql` that this program has too, such as `--dialect`.
+    pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let passed_on = arguments.split_off(own_arguments(&arguments));
+        let mut parsed = Self::try_parse_from(arguments)?;
+        match &mut parsed.command {
+            Command::Serve(serve) => serve.options = passed_on,
+            Command::Sql(sql) => sql.arguments = passed_on,
+            _ => {}
+        }
+        Ok(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_command_ends_the_own_arguments() {
+        for (line, own) in [
+            ("azure-table serve --dialect cosmos", 2),
+            ("azure-table -q --endpoint serve sql --help", 5),
+            ("azure-table get serve sql row", 5),
+            ("azure-table tables --prefix sql", 4),
+            ("azure-table --endpoint sql", 3),
+            ("serve", 1),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(own_arguments(&arguments), own, "{line}");
+        }
+    }
+}
