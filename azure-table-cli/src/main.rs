@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod row;
 mod secrets;
+mod side_table;
 mod sort;
 
 use std::ffi::OsString;

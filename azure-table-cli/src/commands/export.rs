@@ -41,14 +41,14 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         progress: Progress::new(globals.quiet, "export", None),
         save_every: Duration::from_millis(args.save_every),
         system: args.system,
+        has_key_order: service.dialect() != Dialect::CosmosDb,
     };
     let conversion = Conversion::of(format, &args);
     if is_standard(&args.file) {
         return to_stdout(download, conversion, globals.quiet).await;
     }
-    let has_order = service.dialect() != Dialect::CosmosDb;
     let export = Export::new(&args, service.endpoint(), download, conversion);
-    export.run(&args, globals, has_order).await
+    export.run(&args, globals).await
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
@@ -96,7 +96,7 @@ impl Export {
         Self { download, conversion, checkpoint, file: args.file.clone(), part, rows }
     }
 
-    async fn run(self, args: &Arguments, globals: &Globals, has_order: bool) -> Result<()> {
+    async fn run(self, args: &Arguments, globals: &Globals) -> Result<()> {
         // Without a checkpoint, nothing was exported yet.
         let resumes = args.resume && self.checkpoint.path().exists();
         let position = self.checkpoint.begin(resumes)?;
@@ -104,7 +104,7 @@ impl Export {
             confirm(globals, &format!("replace the file {}?", self.file.display()))?;
         }
         let mut position = Position::from_json(position.as_ref())?;
-        if position.after.is_some() && !has_order && !position.is_complete {
+        if position.after.is_some() && !self.download.has_key_order && !position.is_complete {
             position = Position::default();
             message("the rows of Cosmos DB have no order: the export begins again");
         }

@@ -1,6 +1,6 @@
 //! Reads the rows of a table and writes them one after another.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
+use crate::key_order::{self, advice};
 use crate::progress::Progress;
 
 /// The rows that an export reads.
@@ -30,6 +31,8 @@ pub(super) struct Download {
     pub(super) save_every: Duration,
     /// Whether the ETag and the Timestamp are written.
     pub(super) system: bool,
+    /// Whether the service returns rows in key order, so that a position means something.
+    pub(super) has_key_order: bool,
 }
 
 /// The number of rows between two updates of the progress.
@@ -81,8 +84,10 @@ impl Download {
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
-        // Also after an error: the rows that were read need not be read again.
-        if !sink.is_damaged {
+        if sink.is_out_of_order {
+            sink.remove()?;
+        } else if !sink.is_damaged {
+            // Also after an error: the rows that were read need not be read again.
             sink.position.is_complete = matches!(result, Ok(true));
             sink.save()?;
         }
@@ -109,11 +114,26 @@ impl Download {
                 row = rows.next() => row,
             };
             let Some(row) = row else { return Ok(true) };
+            let row = row?;
+            if self.has_key_order {
+                self.check_order(&row, sink)?;
+            }
             let before = sink.writer.bytes();
-            sink.write(&row?)?;
+            sink.write(&row)?;
             self.progress.add_rows(1);
             self.progress.add_bytes(sink.writer.bytes() - before);
         }
+    }
+
+    /// Checks that the row comes after the position. Otherwise the position does not separate the rows of the file from the
+    /// others.
+    fn check_order(&self, row: &DynamicEntity, sink: &mut Sink<'_>) -> Result<()> {
+        key_order::check(sink.position.after.as_ref(), row.key()).map_err(|problem| {
+            sink.is_out_of_order = true;
+            let (name, advice) = (self.table.name(), advice("--dialect"));
+            let message = format!("table {name} is not in key order: {problem}; {advice}");
+            Failure::new(Exit::Failed, message)
+        })
     }
 
     /// The rows in key order, after this key.
@@ -167,6 +187,8 @@ struct Sink<'c> {
     save_every: Duration,
     /// Whether a write failed: the end of the file is unknown, and the last checkpoint stays.
     is_damaged: bool,
+    /// Whether the rows turned out to be in another order, so that no position can be kept.
+    is_out_of_order: bool,
 }
 
 impl<'c> Sink<'c> {
@@ -204,6 +226,7 @@ impl<'c> Sink<'c> {
             saved: Instant::now(),
             save_every: download.save_every,
             is_damaged: false,
+            is_out_of_order: false,
         };
         sink.save()?;
         Ok(sink)
@@ -231,5 +254,11 @@ impl<'c> Sink<'c> {
         self.saved = Instant::now();
         self.is_damaged = false;
         Ok(())
+    }
+
+    /// Removes the checkpoint and the file.
+    fn remove(&self) -> Result<()> {
+        self.checkpoint.remove()?;
+        fs::remove_file(self.path).map_err(|error| Failure::file("remove", self.path, error))
     }
 }
