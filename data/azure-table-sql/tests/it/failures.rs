@@ -35,3 +35,18 @@ async fn failures_have_exit_codes() {
         run(&["SELECT 1"], &[(name, value), ("AZURE_STORAGE_ACCOUNT", "a")]).failed(2);
     }
 }
+
+/// An address with a signature in the wrong variable is refused and not shown.
+#[test]
+fn errors_do_not_show_an_address() {
+    let address = "https://a.table.core.windows.net/?sv=2019-02-02&sig=SECRET";
+    for (name, value) in
+        [("AZURE_STORAGE_ACCOUNT", "a"), ("AZURE_STORAGE_SAS_TOKEN", "sv=2019-02-02&sig=AAAA")]
+    {
+        let variables = [("AZURE_STORAGE_SERVICE_ENDPOINT", address), (name, value)];
+        let error = run(&["SELECT 1"], &variables).failed(2);
+        assert!(!error.contains("SECRET"), "{error}");
+    }
+    let error = run(&["SELECT 1"], &[("AZURE_STORAGE_ACCOUNT", address)]).failed(2);
+    assert!(!error.contains("SECRET"), "{error}");
+}
