@@ -42,6 +42,17 @@ impl Interrupt {
         }
     }
 
+    /// Awaits a step that sends no row. The user can interrupt it.
+    pub(crate) async fn stops<T>(&self, step: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.wait() => {
+                Err(Failure::new(Exit::Interrupted, "interrupted before a row was sent"))
+            }
+            result = step => result,
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn test() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
@@ -102,5 +113,7 @@ mod tests {
         sender.send_replace(true);
         clone.wait().await;
         assert!(interrupt.is_set());
+        let step = interrupt.stops(std::future::pending::<Result<()>>());
+        assert_eq!(step.await.unwrap_err().exit(), Exit::Interrupted);
     }
 }

@@ -1,7 +1,6 @@
 //! `copy`: the rows of a table into another table, possibly of another account or service.
 
 mod frontier;
-mod refused;
 mod run;
 mod source;
 
@@ -11,13 +10,15 @@ use std::time::Duration;
 use azure_table_client::{Dialect, DynamicEntity, Error, TableClient, TableServiceClient};
 
 use crate::args::{Copy, Globals};
-use crate::checkpoint::{CheckpointFile, Job};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::message;
 use crate::progress::{Progress, counted};
+use crate::run_files::check_distinct;
+use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
+use crate::run_files::row_list::RowList;
+use crate::table_name;
 use frontier::{Frontier, Saved};
-use refused::RefusedFile;
 use run::{Ended, Reason, Run};
 use source::Source;
 
@@ -27,24 +28,35 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     let source = from.table_named::<DynamicEntity>(&args.source);
     let target = to.table_named::<DynamicEntity>(&args.target);
     check_tables(&from, &source, &to, &target)?;
+    table_name::check(&to, &args.target)?;
+    let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
+    paths.check()?;
     let job = Job::new("copy")
         .with("source", from.endpoint())
         .with("table", source.name())
         .with("target", to.endpoint())
         .with("target table", target.name())
         .with("filter", args.filter.clone().unwrap_or_default())
-        .with("mode", args.mode.name());
-    let checkpoint = CheckpointFile::new(args.checkpoint_path(), job);
-    let position = checkpoint.begin(args.resume)?;
-    let is_resumed = position.is_some();
-    let saved = match position {
-        Some(position) => Saved::from_json(&position).ok_or_else(|| {
-            let path = checkpoint.path().display();
+        .with("mode", args.mode.name())
+        .with("refused", paths.refused.display().to_string());
+    let checkpoint = CheckpointFile::lock(&paths.checkpoint, job)?;
+    let resume = Resume::of(args.resume, args.mode.is_repeatable());
+    let stored = checkpoint.begin(resume, globals)?;
+    let is_resumed = stored.is_some();
+    let saved = match &stored {
+        Some(stored) => Saved::from_json(&stored.position).ok_or_else(|| {
+            let path = paths.checkpoint.display();
             Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
         })?,
         None => Saved::default(),
     };
-    let refused = RefusedFile::open(args.refused_path(), saved.refused_bytes)?;
+    let refused = match &stored {
+        Some(stored) => {
+            stored.note(saved.copied + saved.refused, globals);
+            RowList::resume(paths.refused.clone(), saved.refused_bytes)?
+        }
+        None => RowList::begin(paths.refused.clone(), globals)?,
+    };
     let interrupt = Interrupt::install()?;
     if args.create {
         target.create_if_not_exists().await?;
@@ -53,7 +65,6 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         let message = format!("the table {} does not exist: add --create", target.name());
         return Err(Failure::new(Exit::NotFound, message));
     }
-    let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
     let run = Run {
         source: Source { table: source, filter: args.filter, ranges: args.parallel.into() },
         target,
@@ -92,6 +103,14 @@ fn check_tables(
 struct Paths {
     checkpoint: PathBuf,
     refused: PathBuf,
+}
+
+impl Paths {
+    fn check(&self) -> Result<()> {
+        let checkpoint = checkpoint::Paths::of(&self.checkpoint);
+        let refused = ("the list of refused rows", &*self.refused);
+        check_distinct(&[&checkpoint.named()[..], &[refused]].concat())
+    }
 }
 
 /// Reports the end of a run.

@@ -21,5 +21,6 @@ mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod rows;
+mod run_files;
 mod sessions;
 mod support;

@@ -7,17 +7,18 @@ use std::time::Duration;
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
 use azure_table_client::{DynamicEntity, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::frontier::{Frontier, RowState, Saved};
-use super::refused::RefusedFile;
+use super::frontier::{Frontier, Refused, RowState, Saved};
 use super::source::{Read, Source};
-use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
 use crate::commands::import::Mode;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::run_files::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::run_files::row_list::RowList;
 
 /// The limit on the rows after the position, so that the memory is bounded while a partition waits.
 const MAX_ROWS: usize = 100_000;
@@ -33,7 +34,7 @@ pub(super) struct Run {
     pub(super) give_up_after: Duration,
     pub(super) is_resumed: bool,
     pub(super) checkpoint: CheckpointFile,
-    pub(super) refused: RefusedFile,
+    pub(super) refused: RowList,
     pub(super) progress: Progress,
 }
 
@@ -119,6 +120,9 @@ impl Run {
         if !has_checkpoint {
             self.checkpoint.remove()?;
         }
+        if matches!(reason, Reason::Complete) {
+            self.refused.remove_old()?;
+        }
         Ok(Ended { saved, reason, is_unknown, has_checkpoint })
     }
 
@@ -128,7 +132,10 @@ impl Run {
             let mut frontier = shared.lock();
             (frontier.take_refused(), frontier.saved().clone())
         };
-        saved.refused_bytes = self.refused.add(&refused)?;
+        for row in &refused {
+            self.refused.add(&line(row));
+        }
+        saved.refused_bytes = self.refused.save()?;
         let start = Saved::default();
         self.checkpoint.save(&if self.has_key_order { &saved } else { &start }.to_json())?;
         Ok(saved)
@@ -229,6 +236,16 @@ fn earlier_run() -> Result<Checkpoint> {
 fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
     a.properties().len() == b.properties().len()
         && a.properties().all(|(name, value)| b.value(name) == Some(value))
+}
+
+/// A line of the list of refused rows.
+fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
+    let line = json!({
+        "PartitionKey": key.partition_key,
+        "RowKey": key.row_key,
+        "reason": reason,
+    });
+    format!("{line}\n").into_bytes()
 }
 
 fn state_of(outcome: &RowOutcome) -> RowState {

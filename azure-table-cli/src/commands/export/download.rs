@@ -1,6 +1,6 @@
 //! Reads the rows of a table and writes them one after another.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use azure_table_client::{DynamicEntity, EntityKey, TableClient};
 use futures_util::{Stream, StreamExt as _, stream};
 
 use super::position::Position;
-use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
+use crate::run_files::checkpoint::CheckpointFile;
 
 /// The rows that an export reads.
 pub(super) struct Download {
@@ -53,7 +53,7 @@ impl Download {
             let row = tokio::select! {
                 biased;
                 () = &mut stop => {
-                    let message = format!("interrupted after {count} rows");
+                    let message = format!("interrupted after {}", counted(count, "row"));
                     return Err(Failure::new(Exit::Interrupted, message));
                 }
                 row = rows.next() => row,
@@ -81,17 +81,24 @@ impl Download {
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
-        // Also after an error: the rows that were read need not be read again.
-        if !sink.is_damaged {
+        if sink.position.rows == 0 && !matches!(result, Ok(true)) {
+            // There is nothing to resume: a table that does not exist, for example.
+            sink.remove()?;
+        } else if !sink.is_damaged {
+            // Also after an error: the rows that were read need not be read again.
             sink.position.is_complete = matches!(result, Ok(true));
             sink.save()?;
         }
         match result {
             Ok(true) => Ok(sink.position),
             Ok(false) => {
-                let rows = sink.position.rows;
-                let message =
-                    format!("interrupted after {rows} rows: add --resume to read the other rows");
+                let message = match sink.position.rows {
+                    0 => "interrupted before the first row".to_owned(),
+                    rows => {
+                        let rows = counted(rows, "row");
+                        format!("interrupted after {rows}: add --resume to read the other rows")
+                    }
+                };
                 Err(Failure::new(Exit::Interrupted, message))
             }
             Err(error) => Err(error),
@@ -231,5 +238,11 @@ impl<'c> Sink<'c> {
         self.saved = Instant::now();
         self.is_damaged = false;
         Ok(())
+    }
+
+    /// Removes the checkpoint and the file.
+    fn remove(&self) -> Result<()> {
+        self.checkpoint.remove()?;
+        fs::remove_file(self.path).map_err(|error| Failure::file("remove", self.path, error))
     }
 }
