@@ -16,6 +16,7 @@ mod progress;
 mod row;
 mod run_files;
 mod secrets;
+mod side_table;
 mod sort;
 mod table_name;
 

@@ -3,11 +3,12 @@
 mod frontier;
 mod run;
 mod source;
+mod stop;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table_client::{Dialect, DynamicEntity, Error, TableClient, TableServiceClient};
+use azure_table_client::{Dialect, Error};
 
 use crate::args::{Copy, Globals};
 use crate::failure::{Exit, Failure, Result};
@@ -17,25 +18,27 @@ use crate::progress::{Progress, counted};
 use crate::run_files::check_distinct;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
 use crate::run_files::row_list::RowList;
+use crate::side_table::SideTable;
 use crate::table_name;
 use frontier::{Frontier, Saved};
 use run::{Ended, Reason, Run};
 use source::Source;
 
 pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
-    let from = args.sides.first(&globals.connection)?;
-    let to = args.sides.second(&globals.connection)?;
-    let source = from.table_named::<DynamicEntity>(&args.source);
-    let target = to.table_named::<DynamicEntity>(&args.target);
-    check_tables(&from, &source, &to, &target)?;
-    table_name::check(&to, &args.target)?;
+    let source = SideTable::new(args.sides.first(&globals.connection)?, &args.source);
+    let target = SideTable::new(args.sides.second(&globals.connection)?, &args.target);
+    if source.is_same(&target) {
+        // The copy would read its own rows.
+        return Err(Failure::usage("the source and the target are the same table"));
+    }
+    table_name::check(&target.service, &args.target)?;
     let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
     paths.check()?;
     let job = Job::new("copy")
-        .with("source", from.endpoint())
-        .with("table", source.name())
-        .with("target", to.endpoint())
-        .with("target table", target.name())
+        .with("source", source.service.endpoint())
+        .with("table", source.rows.name())
+        .with("target", target.service.endpoint())
+        .with("target table", target.rows.name())
         .with("filter", args.filter.clone().unwrap_or_default())
         .with("mode", args.mode.name())
         .with("refused", paths.refused.display().to_string());
@@ -58,17 +61,15 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         None => RowList::begin(paths.refused.clone(), globals)?,
     };
     let interrupt = Interrupt::install()?;
-    if args.create {
-        target.create_if_not_exists().await?;
-    } else if to.dialect() == Dialect::CosmosDb && !target.table_exists().await? {
-        // Cosmos DB refuses each row of a missing table like a missing row.
-        let message = format!("the table {} does not exist: add --create", target.name());
-        return Err(Failure::new(Exit::NotFound, message));
+    if let Err(failure) = interrupt.stops(prepare(&target, args.create)).await {
+        // The checkpoint of an earlier run is still there.
+        let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
+        return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
     }
     let run = Run {
-        source: Source { table: source, filter: args.filter, ranges: args.parallel.into() },
-        target,
-        has_key_order: from.dialect() == Dialect::AzureStorage,
+        has_key_order: source.has_key_order(),
+        source: Source { table: source.rows, filter: args.filter, ranges: args.parallel.into() },
+        target: target.rows,
         mode: args.mode,
         concurrency: args.concurrency.into(),
         give_up_after: Duration::from_secs(args.give_up_after),
@@ -80,20 +81,15 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     conclude(run.run(Frontier::new(saved), &interrupt).await?, &paths, globals.quiet)
 }
 
-/// Checks that the tables are not the same one, whose copy would read its own rows.
-fn check_tables(
-    from: &TableServiceClient,
-    source: &TableClient<DynamicEntity>,
-    to: &TableServiceClient,
-    target: &TableClient<DynamicEntity>,
-) -> Result<()> {
-    // Only Cosmos DB has case-sensitive names.
-    let is_same_table = match from.dialect() {
-        Dialect::CosmosDb => source.name() == target.name(),
-        _ => source.name().eq_ignore_ascii_case(target.name()),
-    };
-    if is_same_table && from.endpoint().eq_ignore_ascii_case(to.endpoint()) {
-        return Err(Failure::usage("the source and the target are the same table"));
+/// Creates the table, or checks that it exists.
+async fn prepare(target: &SideTable, creates: bool) -> Result<()> {
+    let table = &target.rows;
+    if creates {
+        table.create_if_not_exists().await?;
+    } else if target.service.dialect() == Dialect::CosmosDb && !table.table_exists().await? {
+        // Cosmos DB refuses each row of a missing table like a missing row.
+        let message = format!("the table {} does not exist: add --create", table.name());
+        return Err(Failure::new(Exit::NotFound, message));
     }
     Ok(())
 }
@@ -111,13 +107,18 @@ impl Paths {
         let refused = ("the list of refused rows", &*self.refused);
         check_distinct(&[&checkpoint.named()[..], &[refused]].concat())
     }
+
+    /// The advice to continue.
+    fn again(&self) -> String {
+        format!("continue with --resume (checkpoint {})", self.checkpoint.display())
+    }
 }
 
 /// Reports the end of a run.
 fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
     let Ended { saved, reason, is_unknown, has_checkpoint } = ended;
     let copied = format!("{} copied", counted(saved.copied, "row"));
-    let again = format!("continue with --resume (checkpoint {})", paths.checkpoint.display());
+    let again = paths.again();
     match reason {
         Reason::Interrupted => {
             Err(Failure::new(Exit::Interrupted, format!("interrupted: {copied}; {again}")))
@@ -125,6 +126,7 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
         Reason::Stopped(cause) => {
             let failure = match cause.downcast_ref::<Error>() {
                 Some(error) => Failure::from(error.clone()),
+                None if is_unknown => Failure::new(Exit::Unknown, cause.to_string()),
                 None => Failure::new(Exit::Failed, cause.to_string()),
             };
             if !has_checkpoint {

@@ -55,7 +55,7 @@ async fn count(
         count += 1;
         progress.add_rows(1);
         if let Some(largest) = &mut largest {
-            largest.add(partition);
+            largest.add(partition)?;
         }
     }
     Ok((count, largest))

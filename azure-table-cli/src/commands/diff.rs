@@ -7,17 +7,15 @@ mod side;
 
 use std::io::{self, BufWriter, Write as _};
 
-use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
 use futures_util::future;
-use futures_util::{StreamExt as _, TryStreamExt as _};
 
 use crate::args::{Diff, Globals, Lines};
 use crate::failure::{Exit, Failure, Result};
-use crate::format::Format;
 use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use difference::Difference;
-use merge::{Counts, Rows, merge};
+use merge::{Counts, merge};
+use side::Side;
 
 pub(crate) use operand::Operand;
 
@@ -25,12 +23,15 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     if let (Operand::File(_), Operand::File(_)) = (&args.a, &args.b) {
         return Err(Failure::usage("two files cannot be compared: A or B must be a table"));
     }
+    let a = Side::open(&args.a, "--from-dialect", || args.sides.first(&globals.connection))?;
+    let b = Side::open(&args.b, "--to-dialect", || args.sides.second(&globals.connection))?;
+    if let (Side::Table { table: a, .. }, Side::Table { table: b, .. }) = (&a, &b)
+        && a.is_same(b)
+    {
+        return Err(Failure::usage("A and B are the same table"));
+    }
     let progress = Progress::new(globals.quiet, "diff", None);
-    let (a, b) = future::try_join(
-        rows(&args.a, || args.sides.first(&globals.connection), &args, &progress),
-        rows(&args.b, || args.sides.second(&globals.connection), &args, &progress),
-    )
-    .await?;
+    let (a, b) = future::try_join(a.rows(&args, &progress), b.rows(&args, &progress)).await?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut write = |difference: &Difference| match args.output {
         Lines::Text => writeln!(out, "{difference}"),
@@ -52,33 +53,6 @@ fn not_written(error: &io::Error) -> Failure {
         failure if failure.exit() == Exit::Done => Failure::silent(Exit::Different),
         failure => failure,
     }
-}
-
-/// The rows of a side in key order.
-async fn rows(
-    operand: &Operand,
-    service: impl FnOnce() -> Result<TableServiceClient>,
-    args: &Diff,
-    progress: &Progress,
-) -> Result<Rows> {
-    let name = match operand {
-        Operand::File(path) => {
-            return side::of_file(path, Format::of(path, args.format)?, progress).await;
-        }
-        Operand::Table(name) => name,
-    };
-    let service = service()?;
-    let mut query = service.table_named::<DynamicEntity>(name).query().allow_scan();
-    if let Some(filter) = &args.filter {
-        query = query.filter_text(filter);
-    }
-    let rows = match usize::from(args.parallel) {
-        1 => query.stream(),
-        ranges => query.parallel(ranges).stream(),
-    };
-    let has_key_order = service.dialect() == Dialect::AzureStorage;
-    let rows = rows.map_err(Failure::from).boxed();
-    side::of_table(rows, has_key_order, format!("table {name}"), progress).await
 }
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {

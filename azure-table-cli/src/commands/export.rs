@@ -48,13 +48,13 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         progress: Progress::new(globals.quiet, "export", None),
         save_every: Duration::from_millis(args.save_every),
         system: args.system,
+        has_key_order: service.dialect() != Dialect::CosmosDb,
     };
     let conversion = Conversion::of(format, &args);
     let Some(Target { files, position }) = target else {
         return to_stdout(download, conversion, globals.quiet).await;
     };
-    let has_order = service.dialect() != Dialect::CosmosDb;
-    Export { download, conversion, files }.run(position, globals, has_order).await
+    Export { download, conversion, files }.run(position, globals).await
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
@@ -104,7 +104,7 @@ struct Export {
 }
 
 impl Export {
-    async fn run(self, mut position: Position, globals: &Globals, has_order: bool) -> Result<()> {
+    async fn run(self, mut position: Position, globals: &Globals) -> Result<()> {
         let Files { file, rows, checkpoint, .. } = &self.files;
         if position.is_complete && !rows.exists() {
             let found = fs::metadata(file).map(|found| found.len()).ok();
@@ -115,7 +115,7 @@ impl Export {
             position = Position::default();
             note(globals, &format!("{} is missing: the export begins again", rows.display()));
         }
-        if position.after.is_some() && !has_order && !position.is_complete {
+        if position.after.is_some() && !self.download.has_key_order && !position.is_complete {
             position = Position::default();
             note(globals, "the rows of Cosmos DB have no order: the export begins again");
         }

@@ -2,6 +2,7 @@
 //!
 //! `AZURE_TABLE_TESTS_FULL=1` copies 200,000 rows with at least 20 kills; otherwise a few thousand with at least 5.
 
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -92,15 +93,17 @@ fn interrupt(child: &Child) {
 }
 
 /// Copies until a run is complete. Returns the number of kills, of interrupts and of runs that failed.
-async fn copy_with_kills(copy: impl Fn(bool) -> Command, plan: &Plan) -> (u32, u32, u32) {
+async fn copy_with_kills(
+    copy: impl Fn(bool) -> Command,
+    checkpoint: &Path,
+    plan: &Plan,
+) -> (u32, u32, u32) {
     let mut random = Random(2009);
     let (mut kills, mut interrupts, mut failures) = (0, 0, 0);
-    let mut is_resumed = false;
     loop {
-        let mut child = copy(is_resumed).spawn().unwrap();
-        is_resumed = true;
+        // A run that ended before its first row left no checkpoint.
+        let mut child = copy(checkpoint.exists()).spawn().unwrap();
         if kills + interrupts < plan.kills {
-            // The checkpoint exists as soon as the command begins to copy.
             let pause = Duration::from_millis(100 + random.below(plan.pause.as_millis()));
             if !has_ended(&mut child, pause).await {
                 if random.below(2) == 0 {
@@ -110,7 +113,9 @@ async fn copy_with_kills(copy: impl Fn(bool) -> Command, plan: &Plan) -> (u32, u
                 } else {
                     interrupt(&child);
                     let end = Run::of(&child.wait_with_output().unwrap());
-                    assert!(end.failed(130).contains("--resume"));
+                    let error = end.failed(130);
+                    assert!(error.contains("interrupted"), "{error}");
+                    assert_eq!(error.contains("--resume"), checkpoint.exists(), "{error}");
                     interrupts += 1;
                 }
                 continue;
@@ -161,7 +166,7 @@ async fn check(plan: Plan) {
         }
         copy
     };
-    let (kills, interrupts, failures) = copy_with_kills(copy, &plan).await;
+    let (kills, interrupts, failures) = copy_with_kills(copy, files[0].as_ref(), &plan).await;
     let elapsed = begin.elapsed();
     let failed = source.end_faults() + target.end_faults();
     let requests = source.requests() + target.requests() - before;
@@ -175,7 +180,7 @@ async fn check(plan: Plan) {
     // Requests whose connection is refused are not counted.
     assert!(failed * 7 > requests, "{failed} of {requests} requests failed");
     assert!(kills + interrupts >= plan.kills, "{kills} kills and {interrupts} interrupts");
-    assert!(files.iter().all(|file| !std::path::Path::new(file).exists()));
+    assert!(files.iter().all(|file| !Path::new(file).exists()));
 
     let diff =
         Run::of(&command(&["diff", "Blogs", "Copy", "--to", "env:TARGET"]).output().unwrap());

@@ -17,6 +17,7 @@ async fn filled(emulator: &Emulator, name: &str, rows: i32) {
 async fn a_difference_that_nobody_reads_is_a_difference() {
     let emulator = Emulator::start();
     filled(&emulator, "Blogs", 3).await;
+    filled(&emulator, "Equal", 3).await;
     filled(&emulator, "Empty", 0).await;
     for output in ["text", "jsonl"] {
         let mut diff = emulator.command(&["diff", "Blogs", "Empty", "-q", "--output", output]);
@@ -25,7 +26,7 @@ async fn a_difference_that_nobody_reads_is_a_difference() {
         let end = child.wait_with_output().unwrap();
         assert_eq!((end.status.code(), end.stderr), (Some(3), Vec::new()));
     }
-    let mut child = emulator.command(&["diff", "Blogs", "Blogs", "-q"]).spawn().unwrap();
+    let mut child = emulator.command(&["diff", "Blogs", "Equal", "-q"]).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

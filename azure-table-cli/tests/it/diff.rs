@@ -5,7 +5,7 @@ use std::fs;
 use azure_table_client::DynamicEntity;
 use serde_json::{Value, json};
 
-use crate::support::{Emulator, Folder};
+use crate::support::{Emulator, Folder, Run};
 
 fn row(n: i32) -> DynamicEntity {
     // Supplementary characters come before U+FFFF in the order of the service.
@@ -56,12 +56,21 @@ async fn a_file_in_any_order_is_compared_with_a_table() {
         assert_eq!(emulator.run(&["diff", "Blogs", &file, "--parallel", "4"]).done(), "");
     }
 
-    // A duplicate row is neither equal nor different.
+    // A duplicate row is neither equal nor different. The differences before it are printed.
+    reversed.pop();
+    let first = serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap();
     reversed.push(reversed[7]);
-    let file = folder.file("twice.jsonl");
-    fs::write(&file, reversed.join("\n")).unwrap();
-    let error = emulator.run(&["diff", "Blogs", &file]).failed(1);
-    assert!(error.contains("twice.jsonl cannot be compared: it has a row twice"), "{error}");
+    let mut sorted: Vec<_> = text.lines().skip(1).collect();
+    sorted.insert(32, sorted[31]);
+    for rows in [reversed, sorted] {
+        let file = folder.file("twice.jsonl");
+        fs::write(&file, rows.join("\n")).unwrap();
+        let end = emulator.run(&["diff", "Blogs", &file]);
+        let only = format!("only in A: (\"a\", {})\n", first["RowKey"]);
+        assert_eq!(end.out, only);
+        let error = end.failed(1);
+        assert!(error.contains("twice.jsonl cannot be compared: it has a row twice"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -112,6 +121,27 @@ async fn a_damaged_or_missing_file_is_not_a_difference() {
     assert!(end.failed(1).contains("rows.jsonl"));
     emulator.run(&["diff", &file, &file]).failed(2);
     emulator.run(&["diff", "Blogs", "Nothing"]).failed(6);
+}
+
+#[tokio::test]
+async fn a_table_is_not_compared_with_itself() {
+    let emulator = filled().await;
+    let mut other = emulator.command(&["diff", "Blogs", "Blogs", "--from", "env:OTHER"]);
+    other.env("OTHER", emulator.connection_string());
+    for end in [
+        emulator.run(&["diff", "Blogs", "bLOGS"]),
+        emulator.run(&["diff", "Blogs", "table:Blogs", "--filter", "N gt 1"]),
+        Run::of(&other.output().unwrap()),
+    ] {
+        assert_eq!(end.out, "");
+        let error = end.failed(2);
+        assert!(error.contains("A and B are the same table"), "{error}");
+    }
+    let cosmos = Emulator::start_with(&["--dialect", "cosmos"]);
+    for name in ["Blogs", "BLOGS"] {
+        cosmos.table(name).await;
+    }
+    cosmos.run(&["diff", "Blogs", "BLOGS", "--dialect", "cosmos"]).done();
 }
 
 #[tokio::test]

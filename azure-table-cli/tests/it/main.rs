@@ -13,13 +13,16 @@ mod chaos;
 mod closed_streams;
 mod control;
 mod copy;
+mod copy_stops;
 mod count;
 mod diff;
 mod file_kills;
 mod files;
+mod key_order;
 mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
+mod proxy;
 mod rows;
 mod run_files;
 mod sessions;

@@ -92,9 +92,11 @@ fn ctrl_c_at_the_prompt_leaves_the_terminal_as_it_was() {
 #[test]
 fn each_side_has_its_question() {
     let emulator = Emulator::start();
-    emulator.run(&["create", "Blogs"]).done();
+    for table in ["Blogs", "Copy"] {
+        emulator.run(&["create", table]).done();
+    }
     let mut terminal = Terminal::open();
-    let diff = ["diff", "Blogs", "Blogs", "--from", "prompt", "--to", "prompt"];
+    let diff = ["diff", "Blogs", "Copy", "--from", "prompt", "--to", "prompt"];
     let mut child = terminal.spawn(&command(&diff));
     let mut shown = String::new();
     for question in ["--from (not shown): ", "--to (not shown): "] {

@@ -5,6 +5,9 @@ use std::collections::{HashSet, VecDeque};
 use azure_table_client::EntityKey;
 use serde_json::{Value, json};
 
+/// The limit on the unresolved rows up to the position, which a checkpoint lists.
+pub(super) const MAX_UNRESOLVED: usize = 10_000;
+
 /// The state of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RowState {
@@ -103,11 +106,14 @@ impl Frontier {
         }
     }
 
-    /// Moves the position over all rows that have an outcome; returns their number.
+    /// Moves the position over all rows that have an outcome, as long as the unresolved ones can be listed. Returns the
+    /// number of these rows, without the refused ones, which [`take_refused`](Self::take_refused) returns.
     pub(super) fn advance(&mut self) -> usize {
-        let is_open = |row: &Row| row.state == RowState::Open;
-        let ended = self.rows.iter().position(is_open).unwrap_or(self.rows.len());
-        for Row { key, is_in_order, state, .. } in self.rows.drain(..ended) {
+        let mut moved = 0;
+        while self.rows.front().is_some_and(|row| self.saved.can_move_over(row))
+            && let Some(Row { key, is_in_order, state, .. }) = self.rows.pop_front()
+        {
+            moved += usize::from(!matches!(state, RowState::Refused(_)));
             match state {
                 RowState::Open => {}
                 RowState::Copied => {
@@ -127,12 +133,24 @@ impl Frontier {
                 self.saved.position = Some(key);
             }
         }
-        ended
+        moved
+    }
+
+    /// Whether the position cannot move over an unresolved row, because the list is full.
+    pub(super) fn is_full(&self) -> bool {
+        let is_stuck =
+            |row: &Row| row.state == RowState::Unresolved && !self.saved.can_move_over(row);
+        self.rows.front().is_some_and(is_stuck)
     }
 
     /// Forgets a row of an earlier run that the source does not have any more.
     pub(super) fn forget(&mut self, key: &EntityKey) {
         self.saved.unresolved.remove(key);
+    }
+
+    /// The number of rows that [`take_refused`](Self::take_refused) returns.
+    pub(super) fn refused_rows(&self) -> usize {
+        self.refused.len()
     }
 
     /// Returns the refused rows that the position moved over since the last call.
@@ -142,6 +160,17 @@ impl Frontier {
 }
 
 impl Saved {
+    /// Whether the position can move over this row.
+    fn can_move_over(&self, row: &Row) -> bool {
+        match row.state {
+            RowState::Open => false,
+            RowState::Copied | RowState::Refused(_) => true,
+            RowState::Unresolved => {
+                self.unresolved.len() < MAX_UNRESOLVED || self.unresolved.contains(&row.key)
+            }
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         json!({
             "after": self.position.as_ref().map(key_to_json),
@@ -187,7 +216,7 @@ mod tests {
     use super::*;
 
     fn key(n: u64) -> EntityKey {
-        EntityKey::new("p", format!("{n:04}"))
+        EntityKey::new("p", format!("{n:06}"))
     }
 
     #[test]
@@ -201,7 +230,7 @@ mod tests {
         frontier.end(7, RowState::Copied);
         assert_eq!(frontier.advance(), 0);
         frontier.end(0, RowState::Copied);
-        assert_eq!(frontier.advance(), 4);
+        assert_eq!((frontier.advance(), frontier.refused_rows()), (2, 2));
         assert_eq!((frontier.saved().copied, frontier.saved().refused), (2, 2));
         assert_eq!(frontier.saved().position, Some(key(3)));
         let refused = frontier.take_refused();
@@ -232,6 +261,38 @@ mod tests {
         let saved = frontier.saved();
         assert_eq!((saved.copied, saved.unresolved.len()), (2, 0));
         assert_eq!(saved.position, Some(key(2)));
+    }
+
+    #[test]
+    fn the_position_stays_once_the_list_of_unresolved_rows_is_full() {
+        let limit = MAX_UNRESOLVED as u64;
+        let mut frontier = Frontier::default();
+        for n in 0..limit + 3 {
+            assert!(!frontier.is_full());
+            frontier.read(key(n), true);
+            frontier.end(n, if n < 2 { RowState::Copied } else { RowState::Unresolved });
+            frontier.advance();
+        }
+        assert!(frontier.is_full());
+        let saved = frontier.saved().clone();
+        assert_eq!(saved.unresolved.len(), MAX_UNRESOLVED);
+        assert_eq!(saved.position, Some(key(limit + 1)));
+
+        // A resumed run tries the listed rows again first.
+        let mut frontier = Frontier::new(saved);
+        for (index, n, is_in_order, state) in [
+            (0, 2, false, RowState::Unresolved),
+            (1, 3, false, RowState::Copied),
+            (2, limit + 2, true, RowState::Unresolved),
+            (3, limit + 3, true, RowState::Open),
+        ] {
+            frontier.read(key(n), is_in_order);
+            frontier.end(index, state);
+        }
+        assert_eq!((frontier.advance(), frontier.is_full()), (3, false));
+        assert_eq!(frontier.saved().position, Some(key(limit + 2)));
+        frontier.end(3, RowState::Unresolved);
+        assert_eq!((frontier.advance(), frontier.is_full()), (0, true));
     }
 
     #[test]

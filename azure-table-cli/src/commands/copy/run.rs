@@ -1,27 +1,36 @@
 //! The bulk run of a copy.
 
+use std::error::Error as StdError;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
-use azure_table_client::{DynamicEntity, Error, TableClient};
+use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frontier::{Frontier, Refused, RowState, Saved};
 use super::source::{Read, Source};
+use super::stop::Stop;
 use crate::commands::import::Mode;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::key_order;
 use crate::progress::Progress;
 use crate::run_files::checkpoint::{CheckpointFile, SAVE_EVERY};
 use crate::run_files::row_list::RowList;
 
+type BoxError = Box<dyn StdError + Send + Sync>;
+type Reads = BoxStream<'static, std::result::Result<Read, BoxError>>;
+
 /// The limit on the rows after the position, so that the memory is bounded while a partition waits.
 const MAX_ROWS: usize = 100_000;
+/// The number of refused rows that are saved at once, before the time.
+const MAX_REFUSED: usize = 10_000;
 
 /// A copy that is about to run.
 pub(super) struct Run {
@@ -61,8 +70,12 @@ pub(super) enum Reason {
 /// The state that the reader, the bulk run and the timer share.
 struct Shared {
     frontier: Mutex<Frontier>,
-    /// A permit for each row that may be read.
+    /// Whether the position separates the rows that were read from the others.
+    has_position: AtomicBool,
+    /// A permit for each row that may be read. It is closed once no further one can be resolved.
     permits: Semaphore,
+    /// Notifies that there are many refused rows to save.
+    refused: Notify,
 }
 
 impl Shared {
@@ -73,13 +86,24 @@ impl Shared {
     /// Moves the position, and permits as many further rows.
     fn advance(&self, frontier: &mut Frontier) {
         self.permits.add_permits(frontier.advance());
+        if frontier.is_full() {
+            self.permits.close();
+        }
+        if frontier.refused_rows() >= MAX_REFUSED {
+            self.refused.notify_one();
+        }
     }
 }
 
 impl Run {
     pub(super) async fn run(mut self, frontier: Frontier, interrupt: &Interrupt) -> Result<Ended> {
         let frontier = Mutex::new(frontier);
-        let shared = Arc::new(Shared { frontier, permits: Semaphore::new(MAX_ROWS) });
+        let shared = Arc::new(Shared {
+            frontier,
+            has_position: self.has_key_order.into(),
+            permits: Semaphore::new(MAX_ROWS),
+            refused: Notify::new(),
+        });
         // A run that is killed at once can be resumed too.
         self.save(&shared)?;
         let rows = self.rows(&shared)?;
@@ -94,12 +118,14 @@ impl Run {
                 () = &mut stop => break true,
                 _ = &mut bulk => break false,
                 _ = timer.tick() => { self.save(&shared)?; }
+                () = shared.refused.notified() => { self.save(&shared)?; }
             }
         };
         let report = monitor.report();
         let mut reason = match report.stopped {
             _ if is_interrupted => Reason::Interrupted,
             Some(cause) => Reason::Stopped(cause),
+            None if shared.lock().is_full() => Reason::Stopped(Arc::new(Stop::TooManyUnresolved)),
             None => Reason::Complete,
         };
         if self.mode == Mode::Insert && matches!(reason, Reason::Complete) {
@@ -136,8 +162,10 @@ impl Run {
             self.refused.add(&line(row));
         }
         saved.refused_bytes = self.refused.save()?;
+        shared.permits.add_permits(refused.len());
         let start = Saved::default();
-        self.checkpoint.save(&if self.has_key_order { &saved } else { &start }.to_json())?;
+        let has_position = shared.has_position.load(Ordering::Relaxed);
+        self.checkpoint.save(&if has_position { &saved } else { &start }.to_json())?;
         Ok(saved)
     }
 
@@ -145,18 +173,20 @@ impl Run {
     fn rows(
         &self,
         shared: &Arc<Shared>,
-    ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, Error>>> {
+    ) -> Result<BoxStream<'static, std::result::Result<BulkOperation<DynamicEntity>, BoxError>>>
+    {
         let saved = shared.lock().saved().clone();
         let again = self.source.rows_of(saved.unresolved.into_iter().collect());
         let later = self.source.rows_after(saved.position.as_ref())?;
+        let (again, later) = (again.map_err(BoxError::from), later.map_err(BoxError::from).boxed());
+        let later =
+            if self.has_key_order { self.in_order(later, saved.position, shared) } else { later };
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
         let (mode, shared) = (self.mode, Arc::clone(shared));
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
             let shared = Arc::clone(&shared);
             async move {
-                if let Ok(permit) = shared.permits.acquire().await {
-                    permit.forget();
-                }
+                shared.permits.acquire().await.map_err(|_| Stop::TooManyUnresolved)?.forget();
                 let mut frontier = shared.lock();
                 match read {
                     Read::Row(row) => {
@@ -176,6 +206,22 @@ impl Run {
             }
         });
         Ok(operations.boxed())
+    }
+
+    /// Passes reads on as long as each key is larger than the one before.
+    fn in_order(&self, reads: Reads, mut last: Option<EntityKey>, shared: &Arc<Shared>) -> Reads {
+        let (table, shared) = (self.source.table.name().to_owned(), Arc::clone(shared));
+        reads
+            .map(move |read| {
+                let read = read?;
+                key_order::check(last.as_ref(), read.key()).map_err(|problem| {
+                    shared.has_position.store(false, Ordering::Relaxed);
+                    Stop::OutOfOrder { table: table.clone(), problem }
+                })?;
+                last = Some(read.key().clone());
+                Ok(read)
+            })
+            .boxed()
     }
 
     /// Compares the rows whose insert has an unknown outcome with those of the target: another insert would fail in any

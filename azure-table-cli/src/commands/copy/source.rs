@@ -17,6 +17,15 @@ pub(super) enum Read {
     Missing(EntityKey),
 }
 
+impl Read {
+    pub(super) fn key(&self) -> &EntityKey {
+        match self {
+            Self::Row(row) => row.key(),
+            Self::Refused(key, _) | Self::Missing(key) => key,
+        }
+    }
+}
+
 /// A key, and the rows of the source and of the target that have it.
 pub(super) type Pair = (EntityKey, Option<DynamicEntity>, Option<DynamicEntity>);
 

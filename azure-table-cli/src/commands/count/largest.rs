@@ -3,6 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use crate::failure::{Exit, Failure, Result};
+use crate::key_order::{advice, compare_texts};
+
 /// Counts the rows of partitions and keeps the largest ones.
 #[derive(Debug)]
 pub(super) struct Largest {
@@ -39,10 +42,18 @@ impl Largest {
         Self { most, counter, kept: BinaryHeap::new(), partitions: 0 }
     }
 
-    /// Counts a row of this partition.
-    pub(super) fn add(&mut self, key: String) {
+    /// Counts a row of this partition. If the rows come in order, a smaller key than the one before is an error: the
+    /// partition may have been counted already.
+    pub(super) fn add(&mut self, key: String) -> Result<()> {
         match &mut self.counter {
             Counter::InOrder(Some((current, rows))) if *current == key => *rows += 1,
+            Counter::InOrder(Some((current, _))) if compare_texts(current, &key).is_gt() => {
+                let message = format!(
+                    "the table is not in key order: the PartitionKey {key:?} comes after {current:?}; {}",
+                    advice("--dialect")
+                );
+                return Err(Failure::new(Exit::Failed, message));
+            }
             Counter::InOrder(current) => {
                 if let Some((key, rows)) = current.replace((key, 1)) {
                     self.keep(key, rows);
@@ -50,6 +61,7 @@ impl Largest {
             }
             Counter::InAnyOrder(counts) => *counts.entry(key).or_default() += 1,
         }
+        Ok(())
     }
 
     fn keep(&mut self, key: String, rows: u64) {
@@ -91,7 +103,7 @@ mod tests {
             let mut largest = Largest::new(3, has_key_order);
             for (key, rows) in [("a", 2), ("b", 5), ("c", 1), ("d", 2), ("e", 2)] {
                 for _ in 0..rows {
-                    largest.add(key.to_owned());
+                    largest.add(key.to_owned()).unwrap();
                 }
             }
             let (partitions, all) = largest.finish();
@@ -103,10 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn partitions_that_are_not_in_order_are_an_error() {
+        let mut largest = Largest::new(3, true);
+        for key in ["a", "a", "\u{1f600}", "\u{e000}", "\u{e000}"] {
+            largest.add(key.to_owned()).unwrap();
+        }
+        let error = largest.add("b".to_owned()).unwrap_err();
+        assert!(error.message().contains("--dialect cosmos"), "{error:?}");
+    }
+
+    #[test]
     fn rows_without_order_are_counted_together() {
         let mut largest = Largest::new(10, false);
         for key in ["a", "b", "a", "b", "a"] {
-            largest.add(key.to_owned());
+            largest.add(key.to_owned()).unwrap();
         }
         let (partitions, _) = largest.finish();
         assert_eq!(partitions.iter().map(|partition| partition.rows).collect::<Vec<_>>(), [3, 2]);

@@ -8,7 +8,7 @@ use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 
 use super::difference::Difference;
 use crate::failure::{Exit, Failure, Result};
-use crate::key_order::compare;
+use crate::key_order::{self, compare};
 
 /// Rows in key order.
 pub(super) type Rows = BoxStream<'static, Result<DynamicEntity>>;
@@ -74,24 +74,21 @@ pub(super) async fn merge(
     }
 }
 
-/// Passes rows on as long as each key is larger than the one before. `name` is the side in errors.
-pub(super) fn in_order(rows: Rows, name: String) -> Rows {
+/// Passes rows on as long as each key is larger than the one before. `name` is the side in errors; `advice` is for a side
+/// that turns out to be in another order.
+pub(super) fn in_order(rows: Rows, name: String, advice: String) -> Rows {
     let mut last: Option<EntityKey> = None;
     rows.map(move |row| {
         let row = row?;
-        let order = last.as_ref().map(|last| compare(last, row.key()));
-        let problem = match order {
-            None | Some(Ordering::Less) => {
-                last = Some(row.key().clone());
-                return Ok(row);
+        if let Err(problem) = key_order::check(last.as_ref(), row.key()) {
+            let mut message = format!("{name} cannot be compared: {problem}");
+            if !problem.is_twice() {
+                message = format!("{message}; reported differences may be wrong; {advice}");
             }
-            Some(Ordering::Equal) => "it has a row twice,",
-            Some(Ordering::Greater) => {
-                "a row comes after a larger key, so that reported differences may be wrong:"
-            }
-        };
-        let message = format!("{name} cannot be compared: {problem} {}", row.key());
-        Err(Failure::new(Exit::Failed, message))
+            return Err(Failure::new(Exit::Failed, message));
+        }
+        last = Some(row.key().clone());
+        Ok(row)
     })
     .boxed()
 }
@@ -119,7 +116,7 @@ mod tests {
             ([("a", "1"), ("a", "1")], "twice"),
             ([("\u{ffff}", ""), ("\u{1f600}", "")], "after a larger key"),
         ] {
-            let rows = in_order(rows(&keys), "x.jsonl".into());
+            let rows = in_order(rows(&keys), "x.jsonl".into(), String::new());
             let error = rows.try_collect::<Vec<_>>().await.unwrap_err().message().to_owned();
             assert!(
                 error.starts_with("x.jsonl cannot be compared: ") && error.contains(problem),
@@ -136,7 +133,7 @@ mod tests {
         let mut rows: Vec<_> =
             side.iter().map(|((p, r), n)| DynamicEntity::new(p, r).with("N", *n)).collect();
         rows.sort_by_key(|row| Ordered(row.key().clone()));
-        in_order(stream::iter(rows).map(Ok).boxed(), "side".into())
+        in_order(stream::iter(rows).map(Ok).boxed(), "side".into(), String::new())
     }
 
     proptest! {

@@ -3,31 +3,74 @@
 use std::fs;
 use std::path::Path;
 
-use azure_table_client::{DynamicEntity, EntityKey};
+use azure_table_client::{DynamicEntity, EntityKey, TableServiceClient};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::merge::{Rows, in_order};
-use crate::failure::Result;
+use super::operand::Operand;
+use crate::args::Diff;
+use crate::failure::{Failure, Result};
 use crate::format::{self, Format};
-use crate::key_order::compare;
+use crate::key_order::{advice, compare};
 use crate::progress::Progress;
+use crate::side_table::SideTable;
 use crate::sort::Sorter;
 
+/// A side that is open.
+pub(super) enum Side<'a> {
+    File(&'a Path),
+    Table {
+        table: SideTable,
+        /// The option that states the dialect of this side.
+        option: &'static str,
+    },
+}
+
+impl<'a> Side<'a> {
+    /// Opens the connection of a table. Nothing is sent.
+    pub(super) fn open(
+        operand: &'a Operand,
+        option: &'static str,
+        service: impl FnOnce() -> Result<TableServiceClient>,
+    ) -> Result<Self> {
+        Ok(match operand {
+            Operand::File(path) => Self::File(path),
+            Operand::Table(name) => Self::Table { table: SideTable::new(service()?, name), option },
+        })
+    }
+
+    /// The rows in key order.
+    pub(super) async fn rows(&self, args: &Diff, progress: &Progress) -> Result<Rows> {
+        match self {
+            Self::File(path) => of_file(path, Format::of(path, args.format)?, progress).await,
+            Self::Table { table, option } => of_table(table, option, args, progress).await,
+        }
+    }
+}
+
 /// The rows of a table, sorted unless the service returns them in key order.
-pub(super) async fn of_table(
-    rows: Rows,
-    has_key_order: bool,
-    name: String,
+async fn of_table(
+    table: &SideTable,
+    option: &str,
+    args: &Diff,
     progress: &Progress,
 ) -> Result<Rows> {
+    let mut query = table.rows.query().allow_scan();
+    if let Some(filter) = &args.filter {
+        query = query.filter_text(filter);
+    }
+    let rows = match usize::from(args.parallel) {
+        1 => query.stream(),
+        ranges => query.parallel(ranges).stream(),
+    };
     let shown = progress.clone();
-    let rows = rows.inspect_ok(move |_| shown.add_rows(1)).boxed();
-    let rows = if has_key_order { rows } else { sorted(rows).await? };
-    Ok(in_order(rows, name))
+    let rows = rows.map_err(Failure::from).inspect_ok(move |_| shown.add_rows(1)).boxed();
+    let rows = if table.has_key_order() { rows } else { sorted(rows).await? };
+    Ok(in_order(rows, format!("table {}", table.rows.name()), advice(option)))
 }
 
 /// The rows of a file, which are sorted unless a first reading shows that they are in key order.
-pub(super) async fn of_file(path: &Path, format: Format, progress: &Progress) -> Result<Rows> {
+async fn of_file(path: &Path, format: Format, progress: &Progress) -> Result<Rows> {
     // Standard input and pipes can be read only once.
     let is_stored = fs::metadata(path).is_ok_and(|file| file.is_file() || file.is_dir());
     let is_sorted = is_stored && is_sorted(path, format)?;
@@ -35,8 +78,8 @@ pub(super) async fn of_file(path: &Path, format: Format, progress: &Progress) ->
     let rows = stream::iter(format::rows(path, format)?);
     let rows = rows.inspect_ok(move |_| shown.add_rows(1)).boxed();
     let rows = if is_sorted { rows } else { sorted(rows).await? };
-    // A file that changed since the first reading is an error too.
-    Ok(in_order(rows, path.display().to_string()))
+    let advice = "the file was changed during the comparison".to_owned();
+    Ok(in_order(rows, path.display().to_string(), advice))
 }
 
 fn is_sorted(path: &Path, format: Format) -> Result<bool> {

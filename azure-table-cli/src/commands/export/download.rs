@@ -14,6 +14,7 @@ use super::position::Position;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
+use crate::key_order::{self, advice};
 use crate::progress::{Progress, counted};
 use crate::run_files::checkpoint::CheckpointFile;
 
@@ -30,6 +31,8 @@ pub(super) struct Download {
     pub(super) save_every: Duration,
     /// Whether the ETag and the Timestamp are written.
     pub(super) system: bool,
+    /// Whether the service returns rows in key order, so that a position means something.
+    pub(super) has_key_order: bool,
 }
 
 /// The number of rows between two updates of the progress.
@@ -81,8 +84,9 @@ impl Download {
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
-        if sink.position.rows == 0 && !matches!(result, Ok(true)) {
-            // There is nothing to resume: a table that does not exist, for example.
+        // Without a row there is nothing to resume: the table does not exist, for example.
+        let is_empty = sink.position.rows == 0 && !matches!(result, Ok(true));
+        if is_empty || sink.is_out_of_order {
             sink.remove()?;
         } else if !sink.is_damaged {
             // Also after an error: the rows that were read need not be read again.
@@ -116,11 +120,26 @@ impl Download {
                 row = rows.next() => row,
             };
             let Some(row) = row else { return Ok(true) };
+            let row = row?;
+            if self.has_key_order {
+                self.check_order(&row, sink)?;
+            }
             let before = sink.writer.bytes();
-            sink.write(&row?)?;
+            sink.write(&row)?;
             self.progress.add_rows(1);
             self.progress.add_bytes(sink.writer.bytes() - before);
         }
+    }
+
+    /// Checks that the row comes after the position. Otherwise the position does not separate the rows of the file from the
+    /// others.
+    fn check_order(&self, row: &DynamicEntity, sink: &mut Sink<'_>) -> Result<()> {
+        key_order::check(sink.position.after.as_ref(), row.key()).map_err(|problem| {
+            sink.is_out_of_order = true;
+            let (name, advice) = (self.table.name(), advice("--dialect"));
+            let message = format!("table {name} is not in key order: {problem}; {advice}");
+            Failure::new(Exit::Failed, message)
+        })
     }
 
     /// The rows in key order, after this key.
@@ -174,6 +193,8 @@ struct Sink<'c> {
     save_every: Duration,
     /// Whether a write failed: the end of the file is unknown, and the last checkpoint stays.
     is_damaged: bool,
+    /// Whether the rows turned out to be in another order, so that no position can be kept.
+    is_out_of_order: bool,
 }
 
 impl<'c> Sink<'c> {
@@ -211,6 +232,7 @@ impl<'c> Sink<'c> {
             saved: Instant::now(),
             save_every: download.save_every,
             is_damaged: false,
+            is_out_of_order: false,
         };
         sink.save()?;
         Ok(sink)
