@@ -4,7 +4,6 @@
 #![cfg_attr(not(test), warn(clippy::print_stderr))]
 
 mod args;
-mod checkpoint;
 mod commands;
 mod confirm;
 mod connect;
@@ -15,9 +14,11 @@ mod key_order;
 mod output;
 mod progress;
 mod row;
+mod run_files;
 mod secrets;
 mod side_table;
 mod sort;
+mod table_name;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

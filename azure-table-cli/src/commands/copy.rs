@@ -1,7 +1,6 @@
 //! `copy`: the rows of a table into another table, possibly of another account or service.
 
 mod frontier;
-mod refused;
 mod run;
 mod source;
 mod stop;
@@ -12,14 +11,16 @@ use std::time::Duration;
 use azure_table_client::{Dialect, Error};
 
 use crate::args::{Copy, Globals};
-use crate::checkpoint::{CheckpointFile, Job};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::message;
 use crate::progress::{Progress, counted};
+use crate::run_files::check_distinct;
+use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
+use crate::run_files::row_list::RowList;
 use crate::side_table::SideTable;
+use crate::table_name;
 use frontier::{Frontier, Saved};
-use refused::RefusedFile;
 use run::{Ended, Reason, Run};
 use source::Source;
 
@@ -30,26 +31,36 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         // The copy would read its own rows.
         return Err(Failure::usage("the source and the target are the same table"));
     }
+    table_name::check(&target.service, &args.target)?;
+    let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
+    paths.check()?;
     let job = Job::new("copy")
         .with("source", source.service.endpoint())
         .with("table", source.rows.name())
         .with("target", target.service.endpoint())
         .with("target table", target.rows.name())
         .with("filter", args.filter.clone().unwrap_or_default())
-        .with("mode", args.mode.name());
-    let checkpoint = CheckpointFile::new(args.checkpoint_path(), job);
-    let position = checkpoint.begin(args.resume)?;
-    let is_resumed = position.is_some();
-    let saved = match position {
-        Some(position) => Saved::from_json(&position).ok_or_else(|| {
-            let path = checkpoint.path().display();
+        .with("mode", args.mode.name())
+        .with("refused", paths.refused.display().to_string());
+    let checkpoint = CheckpointFile::lock(&paths.checkpoint, job)?;
+    let resume = Resume::of(args.resume, args.mode.is_repeatable());
+    let stored = checkpoint.begin(resume, globals)?;
+    let is_resumed = stored.is_some();
+    let saved = match &stored {
+        Some(stored) => Saved::from_json(&stored.position).ok_or_else(|| {
+            let path = paths.checkpoint.display();
             Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
         })?,
         None => Saved::default(),
     };
-    let refused = RefusedFile::open(args.refused_path(), saved.refused_bytes)?;
+    let refused = match &stored {
+        Some(stored) => {
+            stored.note(saved.copied + saved.refused, globals);
+            RowList::resume(paths.refused.clone(), saved.refused_bytes)?
+        }
+        None => RowList::begin(paths.refused.clone(), globals)?,
+    };
     let interrupt = Interrupt::install()?;
-    let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
     if let Err(failure) = interrupt.stops(prepare(&target, args.create)).await {
         // The checkpoint of an earlier run is still there.
         let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
@@ -91,6 +102,12 @@ struct Paths {
 }
 
 impl Paths {
+    fn check(&self) -> Result<()> {
+        let checkpoint = checkpoint::Paths::of(&self.checkpoint);
+        let refused = ("the list of refused rows", &*self.refused);
+        check_distinct(&[&checkpoint.named()[..], &[refused]].concat())
+    }
+
     /// The advice to continue.
     fn again(&self) -> String {
         format!("continue with --resume (checkpoint {})", self.checkpoint.display())

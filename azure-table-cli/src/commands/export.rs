@@ -5,24 +5,25 @@
 
 mod convert;
 mod download;
+mod files;
 mod position;
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use azure_table_client::{Dialect, DynamicEntity};
 
 use crate::args::{Export as Arguments, Globals};
-use crate::checkpoint::{CheckpointFile, Job};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
-use crate::output::message;
+use crate::output::note;
 use crate::progress::Progress;
+use crate::run_files::checkpoint::Resume;
 use convert::{Conversion, convert};
 use download::Download;
+use files::Files;
 use position::Position;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
@@ -31,6 +32,12 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         return Err(Failure::usage("--columns is only for CSV"));
     }
     let service = globals.service()?;
+    let target = if is_standard(&args.file) {
+        None
+    } else {
+        Some(Target::open(&args, service.endpoint(), format, globals)?)
+    };
+    // After the questions, which a Ctrl-C ends by itself.
     let interrupt = Interrupt::install()?;
     let download = Download {
         table: service.table_named::<DynamicEntity>(&args.table),
@@ -44,11 +51,10 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         has_key_order: service.dialect() != Dialect::CosmosDb,
     };
     let conversion = Conversion::of(format, &args);
-    if is_standard(&args.file) {
+    let Some(Target { files, position }) = target else {
         return to_stdout(download, conversion, globals.quiet).await;
-    }
-    let export = Export::new(&args, service.endpoint(), download, conversion);
-    export.run(&args, globals).await
+    };
+    Export { download, conversion, files }.run(position, globals).await
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
@@ -66,83 +72,81 @@ async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> R
     convert(rows.path(), Output::stdout(), &conversion, &download.interrupt, &progress)
 }
 
+/// The files of an export, and the position that it begins at.
+struct Target {
+    files: Files,
+    position: Position,
+}
+
+impl Target {
+    /// Locks the files, and asks before a file is replaced.
+    fn open(args: &Arguments, endpoint: &str, format: Format, globals: &Globals) -> Result<Self> {
+        let files = Files::lock(args, endpoint, format)?;
+        let resume = Resume::of(args.resume, true);
+        let saved = files.checkpoint.begin(resume, globals)?;
+        let position = Position::from_json(saved.as_ref().map(|saved| &saved.position))?;
+        match &saved {
+            Some(saved) => saved.note(position.rows, globals),
+            None if files.file.exists() => {
+                confirm(globals, &format!("replace the file {}?", files.file.display()))?;
+            }
+            None => {}
+        }
+        Ok(Self { files, position })
+    }
+}
+
 /// An export to a file.
 struct Export {
     download: Download,
     conversion: Conversion,
-    checkpoint: CheckpointFile,
-    file: PathBuf,
-    /// The unfinished file, which gets the name of the file at the end.
-    part: PathBuf,
-    /// The downloaded rows: the unfinished file itself if it is JSON lines.
-    rows: PathBuf,
+    files: Files,
 }
 
 impl Export {
-    fn new(args: &Arguments, endpoint: &str, download: Download, conversion: Conversion) -> Self {
-        let part = with_suffix(&args.file, ".part");
-        let is_converted = conversion.format != Format::JsonLines;
-        let rows = if is_converted { with_suffix(&args.file, ".rows.part") } else { part.clone() };
-        let job = Job::new("export")
-            .with("endpoint", endpoint)
-            .with("table", &args.table)
-            .with("filter", args.filter.clone().unwrap_or_default())
-            .with("select", args.select.join(","))
-            .with("system", args.system.to_string())
-            .with("rows", rows.display().to_string());
-        let path = args.checkpoint.clone();
-        let path = path.unwrap_or_else(|| with_suffix(&args.file, ".checkpoint"));
-        let checkpoint = CheckpointFile::new(path, job);
-        Self { download, conversion, checkpoint, file: args.file.clone(), part, rows }
-    }
-
-    async fn run(self, args: &Arguments, globals: &Globals) -> Result<()> {
-        // Without a checkpoint, nothing was exported yet.
-        let resumes = args.resume && self.checkpoint.path().exists();
-        let position = self.checkpoint.begin(resumes)?;
-        if position.is_none() && self.file.exists() {
-            confirm(globals, &format!("replace the file {}?", self.file.display()))?;
+    async fn run(self, mut position: Position, globals: &Globals) -> Result<()> {
+        let Files { file, rows, checkpoint, .. } = &self.files;
+        if position.is_complete && !rows.exists() {
+            let found = fs::metadata(file).map(|found| found.len()).ok();
+            if position.finished.is_some() && found == position.finished {
+                // The earlier run ended between its last steps.
+                return checkpoint.remove();
+            }
+            position = Position::default();
+            note(globals, &format!("{} is missing: the export begins again", rows.display()));
         }
-        let mut position = Position::from_json(position.as_ref())?;
         if position.after.is_some() && !self.download.has_key_order && !position.is_complete {
             position = Position::default();
-            message("the rows of Cosmos DB have no order: the export begins again");
-        }
-        if position.is_complete && !self.rows.exists() && self.file.exists() {
-            // The earlier run ended between its last two steps.
-            return self.checkpoint.remove();
+            note(globals, "the rows of Cosmos DB have no order: the export begins again");
         }
         if !position.is_complete {
-            let end = self.download.to_file(&self.rows, position, &self.checkpoint).await;
+            let end = self.download.to_file(rows, position, checkpoint).await;
             self.download.progress.finish();
             position = end?;
         }
-        self.finish(&Progress::new(globals.quiet, "convert", Some(position.rows)))
+        let progress = Progress::new(globals.quiet, "convert", Some(position.rows));
+        self.finish(position, &progress)
     }
 
     /// Converts the rows if they need it, and gives the file its name.
-    fn finish(&self, progress: &Progress) -> Result<()> {
-        if self.rows != self.part {
-            let failed = |error| Failure::file("write", &self.part, error);
-            let file = File::create(&self.part).map_err(failed)?;
-            let written = file.try_clone().map_err(failed)?;
-            let out = Output::file(file, &self.part);
-            convert(&self.rows, out, &self.conversion, &self.download.interrupt, progress)?;
+    fn finish(&self, mut position: Position, progress: &Progress) -> Result<()> {
+        let Files { file, part, rows, checkpoint, .. } = &self.files;
+        if rows != part {
+            let failed = |error| Failure::file("write", part, error);
+            let created = File::create(part).map_err(failed)?;
+            let written = created.try_clone().map_err(failed)?;
+            let out = Output::file(created, part);
+            convert(rows, out, &self.conversion, &self.download.interrupt, progress)?;
             written.sync_all().map_err(failed)?;
         }
-        fs::rename(&self.part, &self.file)
-            .map_err(|error| Failure::file("write", &self.file, error))?;
-        if self.rows != self.part {
-            fs::remove_file(&self.rows)
-                .map_err(|error| Failure::file("remove", &self.rows, error))?;
+        let size = fs::metadata(part).map_err(|error| Failure::file("read", part, error))?.len();
+        // Without the rows, a resumed run needs to know whether the file is the new one.
+        position.finished = Some(size);
+        checkpoint.save(&position.to_json())?;
+        fs::rename(part, file).map_err(|error| Failure::file("write", file, error))?;
+        if rows != part {
+            fs::remove_file(rows).map_err(|error| Failure::file("remove", rows, error))?;
         }
-        self.checkpoint.remove()
+        checkpoint.remove()
     }
-}
-
-/// Returns the path with text after its name.
-pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(suffix);
-    path.into()
 }

@@ -1,11 +1,11 @@
 //! `import`: the rows of a file into a table, by a bulk run.
 //!
-//! The file is read twice: first to find damaged rows before anything is sent, then to send its rows.
+//! The file is read twice: first to find damaged rows before anything is sent, then to send its rows. Standard input and
+//! pipes are read once.
 
+mod files;
 mod input;
-mod job;
 mod mode;
-mod row_list;
 mod run;
 mod source;
 
@@ -15,12 +15,13 @@ use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, Checkpoint};
 
 use crate::args::{Globals, Import as Arguments};
-use crate::failure::{Failure, Result};
-use crate::format::{Format, is_standard};
+use crate::failure::Result;
+use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use row_list::RowList;
-use run::{Position, Run};
+use crate::table_name;
+use files::Files;
+use run::Run;
 use source::SharedRows;
 
 pub(crate) use mode::Mode;
@@ -28,42 +29,42 @@ pub(crate) use mode::Mode;
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let format = Format::of(&args.file, args.format)?;
     let service = globals.service()?;
+    table_name::check(&service, &args.table)?;
     let table = service.table_named::<DynamicEntity>(&args.table);
+    let Files { checkpoint, position, refused, unknown } =
+        Files::open(&args, service.endpoint(), globals)?;
     let interrupt = Interrupt::install()?;
-    let checkpoint = job::checkpoint(&args, service.endpoint())?;
-    let position = match &checkpoint {
-        // Without a checkpoint, nothing was sent yet.
-        Some(file) => file.begin(args.resume && file.path().exists())?,
-        None if args.resume => {
-            return Err(Failure::usage("standard input cannot be resumed: import a file"));
+    let checked = match &checkpoint {
+        Some(checkpoint) => {
+            let progress = Progress::new(globals.quiet, "check", None);
+            let checked = input::check(&args.file, format, &interrupt, progress).await?;
+            let is_resumed = !position.content.is_empty();
+            if is_resumed && position.content != checked.content {
+                return Err(checkpoint.of_another_run("the content of the file has changed"));
+            }
+            Some(checked)
         }
         None => None,
     };
-    let position = Position::from_json(position.as_ref())?;
-    let total = if is_standard(&args.file) {
-        None
-    } else {
-        let progress = Progress::new(globals.quiet, "check", None);
-        Some(input::check(&args.file, format, &interrupt, progress).await?)
-    };
     if args.create {
-        table.create_if_not_exists().await?;
+        let create = async { Ok(table.create_if_not_exists().await?) };
+        interrupt.stops(create).await?;
     }
-    let refused = RowList::open(job::refused(&args), position.refused_bytes)?;
-    // A resumed run tries these rows again.
-    let unknown = RowList::open(job::unknown(&args), 0)?;
+    let (total, content) =
+        checked.map_or((None, String::new()), |checked| (Some(checked.rows), checked.content));
     let progress = Progress::new(globals.quiet, "import", total);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
     let save_every = Duration::from_millis(args.save_every);
     let rows = SharedRows::new(refused, unknown);
     let is_resumed = position.bulk != Checkpoint::new();
-    let run = Run { monitor: bulk.monitor(), rows, checkpoint, is_resumed, save_every };
+    let monitor = bulk.monitor();
+    let run = Run { monitor, rows, checkpoint, content, is_resumed, save_every };
     let begin = {
         let run = run.clone();
         move || run.save()
     };
-    let chunks = input::read(&args.file, format);
+    let chunks = input::read(&args.file, format, total);
     let rows = run.rows.clone();
     let operations = source::operations(chunks, args.mode, position.bulk, rows, begin);
     let report = run.drive(bulk, operations, &interrupt).await;

@@ -1,5 +1,7 @@
 //! JSON lines: each line is a row in the JSON of the service.
 
+mod members;
+
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 use serde::Serialize;
@@ -121,7 +123,9 @@ impl Reader {
         let line = std::str::from_utf8(self.line.trim_ascii_end())
             .map_err(|_| error("the line is not UTF-8"))?;
         let row = DynamicEntity::from_json(line);
-        Ok(Some(row.map_err(|cause| error(Failure::from(cause).message()))?))
+        let row = row.map_err(|cause| error(Failure::from(cause).message()))?;
+        members::check(line).map_err(|why| error(&why))?;
+        Ok(Some(row))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parquet, through `azure-table-arrow`.
 
+use std::fs;
 use std::path::Path;
 
 use azure_table_arrow::{
@@ -113,8 +114,10 @@ fn failed(name: &str, error: &azure_table_arrow::Error) -> Failure {
 
 /// Opens a Parquet file of rows.
 pub(super) fn rows(path: &Path) -> Result<super::Rows> {
-    if is_standard(path) {
-        return Err(Failure::usage("Parquet cannot be read from standard input: state a file"));
+    let is_pipe = |path| fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_standard(path) || is_pipe(path) {
+        let message = "Parquet cannot be read from standard input or a pipe: state a file";
+        return Err(Failure::usage(message));
     }
     let name = name_of(path);
     let failed = move |row: u64, error: &azure_table_arrow::Error| {

@@ -47,6 +47,12 @@ async fn run_with_kills(kills_ms: [u64; 8], command: impl Fn() -> Command) -> (u
     (stopped, Run::of(&command().output().unwrap()))
 }
 
+/// Adds `--resume` once there is a checkpoint: an insert cannot begin again.
+fn resumed<'a>(arguments: &[&'a str], checkpoint: &str) -> Vec<&'a str> {
+    let is_begun = std::path::Path::new(checkpoint).exists();
+    [arguments, if is_begun { &["--resume"] } else { &[] }].concat()
+}
+
 #[tokio::test]
 async fn a_killed_export_resumes_without_a_difference() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
@@ -102,20 +108,12 @@ async fn a_killed_import_resumes_without_a_lost_row() {
     for mode in ["upsert-replace", "insert"] {
         let table = format!("Copy{}", mode.len());
         emulator.table(&table).await;
-        let arguments = [
-            "import",
-            &file,
-            &table,
-            "--mode",
-            mode,
-            "--resume",
-            "--save-every",
-            "10",
-            "--concurrency",
-            "2",
-        ];
-        let (stopped, end) = run_with_kills(KILLS_MS, || emulator.command(&arguments)).await;
-        let end = if end.code == Some(5) { emulator.run(&arguments) } else { end };
+        let arguments =
+            ["import", &file, &table, "--mode", mode, "--save-every", "10", "--concurrency", "2"];
+        let checkpoint = folder.file("rows.jsonl.checkpoint");
+        let command = || emulator.command(&resumed(&arguments, &checkpoint));
+        let (stopped, end) = run_with_kills(KILLS_MS, command).await;
+        let end = if end.code == Some(5) { Run::of(&command().output().unwrap()) } else { end };
         end.done();
         assert!(stopped >= 4, "{mode}: {stopped} runs were stopped");
         let copy = folder.file(&format!("{table}.jsonl"));
@@ -144,11 +142,12 @@ async fn a_killed_import_lists_each_row_that_it_does_not_apply_once() {
             {"fault":"delay_reply","milliseconds":5}
         ]}"#,
     );
-    let arguments =
-        ["import", &file, "Blogs", "--mode", "insert", "--resume", "--save-every", "10"];
+    let arguments = ["import", &file, "Blogs", "--mode", "insert", "--save-every", "10"];
+    let checkpoint = folder.file("rows.jsonl.checkpoint");
     // The first run gets far enough to refuse some rows.
     let kills = [2500, 1500, 400, 300, 200, 100, 50, 5];
-    let (stopped, end) = run_with_kills(kills, || emulator.command(&arguments)).await;
+    let command = || emulator.command(&resumed(&arguments, &checkpoint));
+    let (stopped, end) = run_with_kills(kills, command).await;
     // A resumed run cannot prove that the killed one did not insert a row that has another content now.
     let error = end.failed(5);
     assert!(stopped >= 4 && error.contains("rows.jsonl.unknown lists"), "{stopped}: {error}");

@@ -228,7 +228,7 @@ async fn refused_rows_are_listed_with_their_reasons() {
     // Every row has an outcome: nothing is left to resume, and a later run begins a new list.
     assert!(!names(folder.path()).contains(&"rows.jsonl.checkpoint".to_owned()));
     fs::write(&file, lines[..6].join("\n")).unwrap();
-    emulator.run(&["import", &file, "Blogs", "--mode", "merge"]).done();
+    emulator.run(&["import", &file, "Blogs", "--mode", "merge", "--yes"]).done();
     assert_eq!(names(folder.path()), ["rows.jsonl"]);
     fs::write(&file, row(9).to_json().unwrap()).unwrap();
     emulator.run(&["import", &file, "Blogs", "--mode", "replace"]).failed(4);

@@ -24,5 +24,6 @@ mod program;
 mod prompt;
 mod proxy;
 mod rows;
+mod run_files;
 mod sessions;
 mod support;

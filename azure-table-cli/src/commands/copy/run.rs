@@ -9,19 +9,20 @@ use std::time::Duration;
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
 use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use serde_json::json;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::frontier::{Frontier, RowState, Saved};
-use super::refused::RefusedFile;
+use super::frontier::{Frontier, Refused, RowState, Saved};
 use super::source::{Read, Source};
 use super::stop::Stop;
-use crate::checkpoint::{CheckpointFile, SAVE_EVERY};
 use crate::commands::import::Mode;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::key_order;
 use crate::progress::Progress;
+use crate::run_files::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::run_files::row_list::RowList;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 type Reads = BoxStream<'static, std::result::Result<Read, BoxError>>;
@@ -42,7 +43,7 @@ pub(super) struct Run {
     pub(super) give_up_after: Duration,
     pub(super) is_resumed: bool,
     pub(super) checkpoint: CheckpointFile,
-    pub(super) refused: RefusedFile,
+    pub(super) refused: RowList,
     pub(super) progress: Progress,
 }
 
@@ -145,6 +146,9 @@ impl Run {
         if !has_checkpoint {
             self.checkpoint.remove()?;
         }
+        if matches!(reason, Reason::Complete) {
+            self.refused.remove_old()?;
+        }
         Ok(Ended { saved, reason, is_unknown, has_checkpoint })
     }
 
@@ -154,7 +158,10 @@ impl Run {
             let mut frontier = shared.lock();
             (frontier.take_refused(), frontier.saved().clone())
         };
-        saved.refused_bytes = self.refused.add(&refused)?;
+        for row in &refused {
+            self.refused.add(&line(row));
+        }
+        saved.refused_bytes = self.refused.save()?;
         shared.permits.add_permits(refused.len());
         let start = Saved::default();
         let has_position = shared.has_position.load(Ordering::Relaxed);
@@ -275,6 +282,16 @@ fn earlier_run() -> Result<Checkpoint> {
 fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
     a.properties().len() == b.properties().len()
         && a.properties().all(|(name, value)| b.value(name) == Some(value))
+}
+
+/// A line of the list of refused rows.
+fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
+    let line = json!({
+        "PartitionKey": key.partition_key,
+        "RowKey": key.row_key,
+        "reason": reason,
+    });
+    format!("{line}\n").into_bytes()
 }
 
 fn state_of(outcome: &RowOutcome) -> RowState {

@@ -11,12 +11,12 @@ use azure_table_client::{DynamicEntity, EntityKey, TableClient};
 use futures_util::{Stream, StreamExt as _, stream};
 
 use super::position::Position;
-use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
 use crate::key_order::{self, advice};
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
+use crate::run_files::checkpoint::CheckpointFile;
 
 /// The rows that an export reads.
 pub(super) struct Download {
@@ -56,7 +56,7 @@ impl Download {
             let row = tokio::select! {
                 biased;
                 () = &mut stop => {
-                    let message = format!("interrupted after {count} rows");
+                    let message = format!("interrupted after {}", counted(count, "row"));
                     return Err(Failure::new(Exit::Interrupted, message));
                 }
                 row = rows.next() => row,
@@ -84,7 +84,9 @@ impl Download {
         self.progress.add_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
-        if sink.is_out_of_order {
+        // Without a row there is nothing to resume: the table does not exist, for example.
+        let is_empty = sink.position.rows == 0 && !matches!(result, Ok(true));
+        if is_empty || sink.is_out_of_order {
             sink.remove()?;
         } else if !sink.is_damaged {
             // Also after an error: the rows that were read need not be read again.
@@ -94,9 +96,13 @@ impl Download {
         match result {
             Ok(true) => Ok(sink.position),
             Ok(false) => {
-                let rows = sink.position.rows;
-                let message =
-                    format!("interrupted after {rows} rows: add --resume to read the other rows");
+                let message = match sink.position.rows {
+                    0 => "interrupted before the first row".to_owned(),
+                    rows => {
+                        let rows = counted(rows, "row");
+                        format!("interrupted after {rows}: add --resume to read the other rows")
+                    }
+                };
                 Err(Failure::new(Exit::Interrupted, message))
             }
             Err(error) => Err(error),

@@ -15,6 +15,8 @@ pub(super) struct Position {
     pub(super) after: Option<EntityKey>,
     /// Whether the file has all rows.
     pub(super) is_complete: bool,
+    /// The size of the finished file, once nothing is left but to give it its name.
+    pub(super) finished: Option<u64>,
 }
 
 impl Position {
@@ -25,6 +27,7 @@ impl Position {
             "bytes": self.bytes,
             "after": after,
             "complete": self.is_complete,
+            "finished": self.finished,
         })
     }
 
@@ -50,6 +53,7 @@ impl Position {
             bytes: position["bytes"].as_u64()?,
             after,
             is_complete: position["complete"].as_bool()?,
+            finished: position["finished"].as_u64(),
         })
     }
 }
@@ -62,7 +66,8 @@ mod tests {
     fn a_position_survives_its_json() {
         assert_eq!(Position::from_json(None).unwrap(), Position::default());
         for after in [None, Some(EntityKey::new("", "r\"\u{1f600}"))] {
-            let position = Position { rows: 3, bytes: 700, after, is_complete: true };
+            let finished = after.as_ref().map(|_| 700);
+            let position = Position { rows: 3, bytes: 700, after, is_complete: true, finished };
             assert_eq!(Position::from_json(Some(&position.to_json())).unwrap(), position);
         }
         for invalid in [

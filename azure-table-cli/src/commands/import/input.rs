@@ -1,39 +1,88 @@
 //! Reads the rows of a file on a thread of its own.
 
-use std::path::Path;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::iter;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::EdmValue;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Format, rows};
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
 
 /// The limits on the rows that pass between the threads at once.
 const CHUNK_ROWS: usize = 256;
 const CHUNK_BYTES: usize = 1024 * 1024;
 const CHUNKS: usize = 4;
+/// The bytes that are hashed at once.
+const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Some rows. An error is the last one.
 pub(super) type Chunk = Vec<Result<DynamicEntity>>;
 
-/// Reads all rows of a file. Returns their number, or the error of the first damaged row.
+/// A file without a damaged row.
+pub(super) struct Checked {
+    pub(super) rows: u64,
+    /// The size and the hash of the file. The positions of a checkpoint count the rows of this content.
+    pub(super) content: String,
+}
+
+/// Reads a whole file. It is an error if a row is damaged.
 pub(super) async fn check(
     path: &Path,
     format: Format,
     interrupt: &Interrupt,
     progress: Progress,
-) -> Result<u64> {
+) -> Result<Checked> {
     let (sender, receiver) = oneshot::channel();
     let (path, stop) = (path.to_owned(), interrupt.clone());
     let shown = progress.clone();
-    thread::spawn(move || _ = sender.send(count(&path, format, &stop, &shown)));
-    let count = receiver.await;
+    thread::spawn(move || {
+        let checked = content(&path, &stop).and_then(|content| {
+            let rows = count(&path, format, &stop, &shown)?;
+            Ok(Checked { rows, content })
+        });
+        _ = sender.send(checked);
+    });
+    let checked = receiver.await;
     progress.finish();
-    count.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
+    checked.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
+}
+
+fn content(path: &Path, interrupt: &Interrupt) -> Result<String> {
+    let failed = |error| Failure::file("read", path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let (mut hash, mut bytes) = (Sha256::new(), 0_u64);
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        let read = file.read(&mut block).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&block[..read]);
+        bytes += read as u64;
+        check_interrupt(interrupt)?;
+    }
+    let mut content = format!("{bytes} bytes, ");
+    for byte in hash.finalize() {
+        // Writing to a String cannot fail.
+        let _ = write!(content, "{byte:02x}");
+    }
+    Ok(content)
+}
+
+fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
+    if interrupt.is_set() {
+        return Err(Failure::new(Exit::Interrupted, "interrupted before anything was sent"));
+    }
+    Ok(())
 }
 
 fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress) -> Result<u64> {
@@ -42,30 +91,25 @@ fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress
         row?;
         count += 1;
         progress.add_rows(1);
-        if interrupt.is_set() {
-            return Err(Failure::new(Exit::Interrupted, "interrupted before anything was sent"));
-        }
+        check_interrupt(interrupt)?;
     }
     Ok(count)
 }
 
-/// Begins to read a file. The thread ends once the receiver is dropped; a read of standard input does not keep the
-/// program from ending.
-pub(super) fn read(path: &Path, format: Format) -> mpsc::Receiver<Chunk> {
+/// Begins to read a file. It is an error if a checked file has another number of rows now. The thread ends once the
+/// receiver is dropped; a read of standard input does not keep the program from ending.
+pub(super) fn read(path: &Path, format: Format, checked: Option<u64>) -> mpsc::Receiver<Chunk> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     let path = path.to_owned();
-    thread::spawn(move || send(&path, format, &sender));
+    thread::spawn(move || match (rows(&path, format), checked) {
+        (Ok(rows), Some(number)) => send(exactly(rows, number, path), &sender),
+        (Ok(rows), None) => send(rows, &sender),
+        (Err(error), _) => _ = sender.blocking_send(vec![Err(error)]),
+    });
     receiver
 }
 
-fn send(path: &Path, format: Format, sender: &mpsc::Sender<Chunk>) {
-    let mut rows = match rows(path, format) {
-        Ok(rows) => rows,
-        Err(error) => {
-            let _ = sender.blocking_send(vec![Err(error)]);
-            return;
-        }
-    };
+fn send(mut rows: impl Iterator<Item = Result<DynamicEntity>>, sender: &mpsc::Sender<Chunk>) {
     loop {
         let (mut chunk, mut bytes) = (Vec::new(), 0);
         while chunk.len() < CHUNK_ROWS && bytes < CHUNK_BYTES {
@@ -79,6 +123,35 @@ fn send(path: &Path, format: Format, sender: &mpsc::Sender<Chunk>) {
     }
 }
 
+/// Ends with an error if the rows are more or fewer than this number.
+fn exactly(
+    mut rows: impl Iterator<Item = Result<DynamicEntity>>,
+    number: u64,
+    path: PathBuf,
+) -> impl Iterator<Item = Result<DynamicEntity>> {
+    let (mut read, mut is_over) = (0, false);
+    iter::from_fn(move || {
+        if is_over {
+            return None;
+        }
+        let end = match rows.next() {
+            Some(Ok(row)) if read < number => {
+                read += 1;
+                return Some(Ok(row));
+            }
+            None if read == number => None,
+            Some(Err(error)) => Some(Err(error)),
+            _ => {
+                let why =
+                    format!("it changed during the import (it had {})", counted(number, "row"));
+                Some(Err(Failure::file("read", &path, why)))
+            }
+        };
+        is_over = true;
+        end
+    })
+}
+
 /// The approximate memory of the long values of a row.
 fn size(row: &DynamicEntity) -> usize {
     let size = |value: &EdmValue| match value {
@@ -87,4 +160,23 @@ fn size(row: &DynamicEntity) -> usize {
         _ => 0,
     };
     row.properties().map(|(_, value)| size(value)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_appear_or_disappear_after_the_check_are_an_error() {
+        for (rows, is_changed) in [(0, true), (1, true), (2, false), (3, true)] {
+            let row = || Ok(DynamicEntity::new("p", "r"));
+            let rows = iter::repeat_with(row).take(rows);
+            let read: Vec<_> = exactly(rows, 2, "rows.jsonl".into()).collect();
+            let sent = read.iter().filter(|row| row.is_ok()).count();
+            assert!(sent <= 2 && read.iter().any(Result::is_err) == is_changed, "{read:?}");
+        }
+        let damaged = || Err(Failure::new(Exit::Failed, "damaged"));
+        let read: Vec<_> = exactly(iter::once_with(damaged), 2, "rows.jsonl".into()).collect();
+        assert_eq!(read, [damaged()]);
+    }
 }

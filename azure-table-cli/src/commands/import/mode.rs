@@ -30,6 +30,12 @@ impl Mode {
         }
     }
 
+    /// Whether a repeated write of a row has the same result as one write. The others refuse a row that an earlier run has
+    /// written, or cannot tell it from another one.
+    pub(crate) fn is_repeatable(self) -> bool {
+        matches!(self, Self::UpsertReplace | Self::UpsertMerge)
+    }
+
     /// The name of the option's value.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

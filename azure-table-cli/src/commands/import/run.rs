@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 
 use super::source::SharedRows;
-use crate::checkpoint::CheckpointFile;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::progress::counted;
+use crate::run_files::checkpoint::CheckpointFile;
 
 /// The number of rows that a message lists.
 const LISTED: usize = 5;
@@ -24,11 +25,14 @@ pub(super) struct Position {
     pub(super) bulk: Checkpoint,
     /// The size of the file of refused rows, up to those that `bulk` counts.
     pub(super) refused_bytes: u64,
+    /// The size and the hash of the imported file, whose rows `bulk` counts.
+    pub(super) content: String,
 }
 
 impl Position {
     fn to_json(&self) -> Value {
-        json!({ "bulk": self.bulk.to_string(), "refused_bytes": self.refused_bytes })
+        let Self { bulk, refused_bytes, content } = self;
+        json!({ "bulk": bulk.to_string(), "refused_bytes": refused_bytes, "content": content })
     }
 
     /// Reads the position of a checkpoint; without one, the import begins.
@@ -36,7 +40,8 @@ impl Position {
         let Some(position) = position else { return Ok(Self::default()) };
         let parse = || {
             let bulk = position["bulk"].as_str()?.parse().ok()?;
-            Some(Self { bulk, refused_bytes: position["refused_bytes"].as_u64()? })
+            let refused_bytes = position["refused_bytes"].as_u64()?;
+            Some(Self { bulk, refused_bytes, content: position["content"].as_str()?.to_owned() })
         };
         parse().ok_or_else(|| {
             Failure::new(
@@ -54,6 +59,8 @@ pub(super) struct Run {
     pub(super) rows: SharedRows,
     /// `None` for standard input, which cannot be read again.
     pub(super) checkpoint: Option<CheckpointFile>,
+    /// The content of the imported file.
+    pub(super) content: String,
     /// Whether an earlier run may have applied rows.
     pub(super) is_resumed: bool,
     /// The time between two saves.
@@ -69,7 +76,8 @@ impl Run {
             rows.refused.save()?
         };
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
-        let position = Position { bulk: self.monitor.checkpoint(), refused_bytes };
+        let (bulk, content) = (self.monitor.checkpoint(), self.content.clone());
+        let position = Position { bulk, refused_bytes, content };
         checkpoint.save(&position.to_json())
     }
 
@@ -106,12 +114,12 @@ impl Run {
     }
 
     fn interrupted(&self) -> Failure {
-        let done = self.monitor.progress();
+        let done = counted(self.monitor.progress().finished(), "row");
         let next = match &self.checkpoint {
             Some(_) => "add --resume to import the other rows",
-            None => "standard input has no checkpoint: import it again",
+            None => "this input has no checkpoint: import it again",
         };
-        let message = format!("interrupted after {} rows: {next}", done.finished());
+        let message = format!("interrupted after {done}: {next}");
         Failure::new(Exit::Interrupted, message)
     }
 
@@ -132,6 +140,11 @@ impl Run {
         {
             checkpoint.remove()?;
         }
+        if has_begun {
+            let rows = self.rows.lock();
+            rows.refused.remove_old()?;
+            rows.unknown.remove_old()?;
+        }
         let service_error = || report.stopped_by().map(|error| Failure::from(error.clone()));
         if let Some(failure) = input_error.or_else(service_error) {
             let next = if has_begun { self.how_to_continue(report) } else { String::new() };
@@ -148,7 +161,8 @@ impl Run {
         let all = report.checkpoint.refused();
         if all > 0 {
             let file = self.rows.lock().refused.path().display().to_string();
-            let message = format!("{all} rows were refused; {file} lists them with the reasons");
+            let (rows, were) = (counted(all, "row"), if all == 1 { "was" } else { "were" });
+            let message = format!("{rows} {were} refused; {file} lists them with the reasons");
             return Err(Failure::new(Exit::Partial, message));
         }
         Ok(())
@@ -170,9 +184,10 @@ impl Run {
 
     fn how_to_continue(&self, report: &BulkReport) -> String {
         let applied = report.progress.applied;
+        let (rows, were) = (counted(applied, "row"), if applied == 1 { "was" } else { "were" });
         match &self.checkpoint {
-            Some(_) => format!(" ({applied} rows were applied; add --resume to import the others)"),
-            None => format!(" ({applied} rows were applied)"),
+            Some(_) => format!(" ({rows} {were} applied; add --resume to import the others)"),
+            None => format!(" ({rows} {were} applied)"),
         }
     }
 }

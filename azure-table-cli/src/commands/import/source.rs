@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{BulkOperation, Checkpoint, RowOutcome, RowResult};
+use azure_table_client::{DynamicEntity, Error};
 use futures_util::{Stream, StreamExt as _, stream};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::input::Chunk;
 use super::mode::Mode;
-use super::row_list::RowList;
 use crate::failure::{Failure, Result};
+use crate::format::jsonl::push_row;
+use crate::run_files::row_list::RowList;
 
 /// The rows that were handed to the bulk run and have no outcome yet, and the lists of those that were not applied. The
 /// bulk run bounds their number by its window.
@@ -46,13 +48,25 @@ impl SharedRows {
         let Some(row) = rows.waiting.remove(&result.index) else { return };
         match &result.outcome {
             RowOutcome::Failed(error) if result.outcome.is_resolved() => {
-                rows.refused.add(result.index, &row, error);
+                rows.refused.add(&line(result.index, &row, error));
                 rows.refused_now += 1;
             }
-            RowOutcome::Unknown(error) => rows.unknown.add(result.index, &row, error),
+            RowOutcome::Unknown(error) => rows.unknown.add(&line(result.index, &row, error)),
             _ => {}
         }
     }
+}
+
+/// A line of a list: `{"code":"…","index":7,"reason":"…","row":{…}}`.
+fn line(index: u64, row: &DynamicEntity, error: &Error) -> Vec<u8> {
+    let code = error.code().map(ToString::to_string);
+    let head = json!({ "index": index, "code": code, "reason": error.to_string() });
+    let mut line = head.to_string().into_bytes();
+    line.pop();
+    line.extend_from_slice(b",\"row\":");
+    push_row(&mut line, row, false);
+    line.extend_from_slice(b"}\n");
+    line
 }
 
 type Operation = std::result::Result<BulkOperation<DynamicEntity>, String>;

@@ -1,0 +1,65 @@
+//! The files of a run: its output, its checkpoint and the lists of rows that were not applied.
+
+pub(crate) mod checkpoint;
+pub(crate) mod lock;
+pub(crate) mod row_list;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Result};
+
+/// A file of a run, with its name in messages.
+pub(crate) type Named<'p> = (&'static str, &'p Path);
+
+/// Checks that no two paths are the same file: a run would destroy one of them with the other.
+pub(crate) fn check_distinct(files: &[Named<'_>]) -> Result<()> {
+    let places: Vec<_> = files.iter().map(|(_, path)| resolved(path)).collect();
+    for (at, place) in places.iter().enumerate() {
+        if let Some(other) = places[..at].iter().position(|other| other == place) {
+            let (a, b) = (files[other].0, files[at].0);
+            let message = format!("{a} and {b} are the same file: {}", files[at].1.display());
+            return Err(Failure::usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// Follows links and removes `.` and `..`, also if the file does not exist.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    fs::canonicalize(path).unwrap_or_else(|_| match (fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    })
+}
+
+/// Returns the path with text after its name.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_path_are_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        let spelled = folder.path().join(".").join("a");
+        check_distinct(&[("the output", &a), ("the checkpoint", &b)]).unwrap();
+        for _ in 0..2 {
+            let files: [Named<'_>; 3] =
+                [("the output", &a), ("the list", &b), ("the checkpoint", &spelled)];
+            let error = check_distinct(&files).unwrap_err();
+            let expected = "the output and the checkpoint are the same file: ";
+            assert!(error.message().starts_with(expected), "{error:?}");
+            // Then the same for an existing file.
+            fs::write(&a, "").unwrap();
+        }
+    }
+}

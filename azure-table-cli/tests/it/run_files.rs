@@ -1,0 +1,347 @@
+//! The files of a run: output, unfinished file, checkpoint, and the lists of rows that were not applied. No run damages
+//! the files of another one or of the user.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::files::{fill, row};
+use crate::support::{Emulator, Folder, Run};
+
+/// Waits until the program has created a file.
+async fn created(path: &str, program: &mut Child) {
+    while !Path::new(path).exists() {
+        assert!(program.try_wait().unwrap().is_none(), "the program ended without {path}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits for the end of a program, at most 20 s.
+async fn end(mut child: Child) -> Run {
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Run::of(&child.wait_with_output().unwrap())
+}
+
+fn lines(rows: std::ops::Range<u32>) -> String {
+    rows.map(|n| row(n).to_json().unwrap() + "\n").collect()
+}
+
+fn names(folder: &Folder) -> Vec<String> {
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| name(entry.unwrap())).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn the_files_of_a_run_differ() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let (file, csv) = (folder.file("rows.jsonl"), folder.file("rows.csv"));
+    for (file, other) in [
+        (&file, "rows.jsonl"),
+        (&file, "rows.jsonl.part"),
+        (&csv, "rows.csv.part"),
+        (&csv, "rows.csv.rows.part"),
+        (&csv, "../{}/rows.csv"),
+    ] {
+        let name = folder.path().file_name().unwrap().to_str().unwrap();
+        let other = folder.file(&other.replace("{}", name));
+        let error = emulator.run(&["export", "Blogs", file, "--checkpoint", &other]).failed(2);
+        assert!(error.contains("the same"), "{error}");
+    }
+    assert_eq!(names(&folder), Vec::<String>::new());
+
+    fs::write(&file, lines(0..3)).unwrap();
+    let alias = folder.file("alias.jsonl");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&file, &alias).unwrap();
+    for (option, other) in [
+        ("--refused", "rows.jsonl"),
+        ("--checkpoint", "rows.jsonl"),
+        ("--refused", "rows.jsonl.checkpoint"),
+        ("--refused", "rows.jsonl.unknown"),
+        ("--refused", "./rows.jsonl.checkpoint.tmp"),
+        #[cfg(unix)]
+        ("--refused", "alias.jsonl"),
+    ] {
+        let other = folder.file(other);
+        let error = emulator.run(&["import", &file, "Blogs", option, &other, "--yes"]).failed(2);
+        assert!(error.contains("the same"), "{error}");
+    }
+    let both = folder.file("both");
+    let error = emulator
+        .run(&["copy", "Blogs", "Copy", "--create", "--checkpoint", &both, "--refused", &both])
+        .failed(2);
+    assert!(error.contains("the same"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), lines(0..3));
+}
+
+#[tokio::test]
+async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let file = folder.file("rows.jsonl");
+    fs::write(&file, lines(0..3)).unwrap();
+    let list = folder.file("precious.txt");
+    let unknown = folder.file("rows.jsonl.unknown");
+    let precious = |path: &str| assert_eq!(fs::read_to_string(path).unwrap(), "precious");
+    fs::write(&list, "precious").unwrap();
+    let import = ["import", &file, "Blogs", "--mode", "insert", "--refused", &list];
+    let copy = ["copy", "Blogs", "Copy", "--create", "--refused", &list];
+    for command in [&import[..], &copy] {
+        let error = emulator.run(command).failed(2);
+        assert!(error.contains("precious.txt") && error.contains("--yes"), "{error}");
+        precious(&list);
+    }
+    // These fail before a row is refused.
+    for (code, command) in [
+        (2, ["copy", "Blogs", "R2", "--refused", &list, "--yes"]),
+        (6, ["import", &file, "Missing", "--refused", &list, "--yes"]),
+        (2, ["import", &file, "R2", "--refused", &list, "--yes"]),
+    ] {
+        emulator.run(&command).failed(code);
+        precious(&list);
+    }
+    fs::write(&unknown, "precious").unwrap();
+    let error = emulator.run(&["import", &file, "Blogs"]).failed(2);
+    assert!(error.contains("rows.jsonl.unknown") && error.contains("--yes"), "{error}");
+    precious(&unknown);
+    // Standard input has the lists of the table.
+    fs::write(folder.file("Blogs.refused"), "precious").unwrap();
+    let mut command = emulator.command(&["import", "-", "Blogs"]);
+    let error = Run::of(&command.current_dir(folder.path()).output().unwrap()).failed(2);
+    assert!(error.contains("Blogs.refused"), "{error}");
+    // With consent, a list is replaced by the rows of this run, and an empty one is removed.
+    emulator.run(&[&import[..], &["--yes"]].concat()).failed(4);
+    assert_eq!(fs::read_to_string(&list).unwrap().lines().count(), 3);
+    assert!(!Path::new(&unknown).exists());
+    emulator.run(&[&copy[..], &["--yes"]].concat()).done();
+    assert!(!Path::new(&list).exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_is_imported_in_one_pass() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let text = lines(0..700);
+    let import = ["import", "/dev/stdin", "Blogs", "--create", "--format", "jsonl"];
+    let mut command = emulator.command(&import);
+    command.stdin(std::process::Stdio::piped()).current_dir(folder.path());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+    end(child).await.done();
+    assert_eq!(emulator.run(&["count", "Blogs"]).done(), "700\n");
+
+    let pipe = folder.file("pipe.jsonl");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for option in [&["--resume"][..], &["--checkpoint", "x"]] {
+        let arguments = [&["import", &pipe, "Pipe", "--create"], option].concat();
+        let error = end(emulator.command(&arguments).spawn().unwrap()).await.failed(2);
+        assert!(error.contains("pipe"), "{error}");
+    }
+    let writer = {
+        let (pipe, text) = (pipe.clone(), text.clone());
+        std::thread::spawn(move || fs::write(pipe, text))
+    };
+    let mut command = emulator.command(&["import", &pipe, "Pipe", "--create"]);
+    end(command.current_dir(folder.path()).spawn().unwrap()).await.done();
+    writer.join().unwrap().unwrap();
+    assert_eq!(emulator.run(&["count", "Pipe"]).done(), "700\n");
+    // An export does not replace a pipe, and follows a link.
+    let error = emulator.run(&["export", "Blogs", &pipe, "--yes"]).failed(2);
+    assert!(error.contains("not a regular file"), "{error}");
+    let (file, link) = (folder.file("file.jsonl"), folder.file("link.jsonl"));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink("file.jsonl", &link).unwrap();
+    emulator.run(&["export", "Blogs", &link, "--yes"]).done();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 700);
+}
+
+#[tokio::test]
+async fn one_run_at_a_time_uses_a_checkpoint() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 2500).await;
+    let (file, input) = (folder.file("rows.jsonl"), folder.file("input.jsonl"));
+    fs::write(&input, lines(0..300)).unwrap();
+    let (checkpoint, other) = (folder.file("copy.checkpoint"), folder.file("other.checkpoint"));
+    let export = ["export", "Blogs", &file, "--save-every", "10"];
+    let import = ["import", &input, "Input", "--create"];
+    let copy = ["copy", "Blogs", "Copy", "--create", "--checkpoint", &checkpoint];
+    emulator.add_faults(r#"{"faults":[{"fault":"delay_reply","milliseconds":400}]}"#);
+    for (command, checkpoint) in [
+        (&export[..], "rows.jsonl.checkpoint"),
+        (&import, "input.jsonl.checkpoint"),
+        (&copy, "copy.checkpoint"),
+    ] {
+        let mut first = emulator.command(command).current_dir(folder.path()).spawn().unwrap();
+        created(&folder.file(checkpoint), &mut first).await;
+        let resumed = [command, &["--resume"]].concat();
+        let error = end(emulator.command(&resumed).spawn().unwrap()).await.failed(2);
+        assert!(error.contains("another run"), "{error}");
+        if command[0] == "export" {
+            let same = [command, &["--checkpoint", &other]].concat();
+            let error = end(emulator.command(&same).spawn().unwrap()).await.failed(2);
+            assert!(error.contains("another run"), "{error}");
+        }
+        end(first).await.done();
+    }
+    emulator.end_faults();
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2500);
+    assert_eq!(names(&folder), ["input.jsonl", "rows.jsonl"]);
+}
+
+#[tokio::test]
+async fn a_resumed_run_reports_where_it_begins() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 2500).await;
+    let file = folder.file("rows.jsonl");
+    let export = ["export", "Blogs", &file, "--resume", "--save-every", "10"];
+    emulator.add_faults(
+        r#"{"faults":[{"fault":"delay_reply","milliseconds":300},{"fault":"page_of","rows":500}]}"#,
+    );
+    let mut child = emulator.command(&export).spawn().unwrap();
+    let rows = || {
+        let text = fs::read(folder.file("rows.jsonl.checkpoint")).ok()?;
+        let checkpoint: serde_json::Value = serde_json::from_slice(&text).ok()?;
+        checkpoint["position"]["rows"].as_u64()
+    };
+    while rows().is_none_or(|rows| rows < 1000) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    child.kill().unwrap();
+    assert!(Run::of(&child.wait_with_output().unwrap()).err.contains("no checkpoint"));
+    emulator.end_faults();
+    let resumed = emulator.run(&export);
+    assert!(resumed.err.contains("continues after "), "{resumed:?}");
+    assert!(resumed.err.contains(" rows (checkpoint of 2"), "{resumed:?}");
+    resumed.done();
+    for (mode, code) in [("upsert-merge", 0), ("insert", 2), ("replace", 2), ("merge", 2)] {
+        for command in [["import", &file, "Blogs"], ["copy", "Blogs", "Copy"]] {
+            let options = ["--mode", mode, "--create", "--resume"];
+            let mut command = emulator.command(&[&command[..], &options].concat());
+            let run = Run::of(&command.current_dir(folder.path()).output().unwrap());
+            assert!(run.err.contains("no checkpoint"), "{mode}: {run:?}");
+            assert_eq!(run.code, Some(code), "{mode}: {run:?}");
+        }
+    }
+    let quiet = emulator.run(&["import", &file, "Blogs", "--resume", "-q"]);
+    assert_eq!((quiet.code, &*quiet.err), (Some(0), ""));
+}
+
+#[tokio::test]
+async fn an_import_of_a_changed_file_is_not_resumed() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    emulator.table("Blogs").await;
+    let file = folder.file("rows.jsonl");
+    let text = lines(0..2000);
+    fs::write(&file, &text).unwrap();
+    emulator.add_faults(r#"{"faults":[{"fault":"delay_reply","milliseconds":300}]}"#);
+    let mut child = emulator.command(&["import", &file, "Blogs"]).spawn().unwrap();
+    created(&folder.file("rows.jsonl.checkpoint"), &mut child).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    emulator.end_faults();
+    // The same size and the same first 64 KiB.
+    let mut other: Vec<_> = text.lines().collect();
+    let last = other.len() - 1;
+    other.swap(last, last - 1);
+    fs::write(&file, other.join("\n") + "\n").unwrap();
+    let error = emulator.run(&["import", &file, "Blogs", "--resume"]).failed(2);
+    assert!(error.contains("content"), "{error}");
+    fs::write(&file, &text).unwrap();
+    emulator.run(&["import", &file, "Blogs", "--resume"]).done();
+    assert_eq!(emulator.run(&["count", "Blogs"]).done(), "2000\n");
+}
+
+#[tokio::test]
+async fn a_resumed_export_whose_rows_are_missing_begins_again() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 30).await;
+    let file = folder.file("rows.parquet");
+    fs::write(&file, "of an earlier export").unwrap();
+    emulator.run(&["export", "Blogs", &file, "--yes"]).failed(1);
+    let (rows, checkpoint) = (folder.file("rows.parquet.rows.part"), file.clone() + ".checkpoint");
+    let unfinished = fs::read_to_string(&checkpoint).unwrap();
+    fs::remove_file(&rows).unwrap();
+    let run = emulator.run(&["export", "Blogs", &file, "--resume", "--mixed", "rest"]);
+    assert!(run.err.contains("begins again"), "{run:?}");
+    run.done();
+    let exported = fs::read(&file).unwrap();
+    assert!(exported.starts_with(b"PAR1"));
+    // A run that was killed between its last two steps is complete.
+    let bytes = exported.len();
+    let finished = unfinished.replace("\"finished\": null", &format!("\"finished\": {bytes}"));
+    assert_ne!(finished, unfinished);
+    fs::write(&checkpoint, finished).unwrap();
+    emulator
+        .client()
+        .table_named::<azure_table_client::DynamicEntity>("Blogs")
+        .delete_table()
+        .await
+        .unwrap();
+    emulator.run(&["export", "Blogs", &file, "--resume"]).done();
+    assert_eq!(fs::read(&file).unwrap(), exported);
+    assert_eq!(names(&folder), ["rows.parquet"]);
+}
+
+#[tokio::test]
+async fn an_export_without_a_row_leaves_nothing() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let file = folder.file("rows.jsonl");
+    for (table, code) in [("Missing", 6), ("R2", 2)] {
+        emulator.run(&["export", table, &file]).failed(code);
+        assert_eq!(names(&folder), Vec::<String>::new(), "{table}");
+    }
+    emulator.run(&["export", "Blogs", &file]).done();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_stops_an_import_that_creates_its_table() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let file = folder.file("rows.jsonl");
+    fs::write(&file, lines(0..3)).unwrap();
+    emulator.add_faults(r#"{"faults":[{"fault":"delay_reply","milliseconds":8000}]}"#);
+    let before = emulator.requests();
+    let child = emulator.command(&["import", &file, "Blogs", "--create"]).spawn().unwrap();
+    while emulator.requests() == before {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let begin = Instant::now();
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
+    end(child).await.failed(130);
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+    assert_eq!(names(&folder), ["rows.jsonl"]);
+}
+
+#[tokio::test]
+async fn values_of_json_lines_that_would_change_silently_are_errors() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    emulator.table("Blogs").await;
+    let file = folder.file("rows.jsonl");
+    for (members, part) in [
+        (r#""A":9223372036854775808"#, "\"A\""),
+        (r#""A":-9223372036854775809"#, "\"A\""),
+        (r#""A@odata.type":"Edm.Int64""#, "\"A\""),
+        (r#""B":1,"A@odata.type":"Edm.Int64""#, "\"A\""),
+    ] {
+        fs::write(&file, format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"r\",{members}}}\n"))
+            .unwrap();
+        let error = emulator.run(&["import", &file, "Blogs"]).failed(1);
+        assert!(error.contains("rows.jsonl:1: ") && error.contains(part), "{error}");
+    }
+    assert_eq!(emulator.run(&["count", "Blogs"]).done(), "0\n");
+}
