@@ -37,7 +37,7 @@ impl Connection {
 
     /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(&self) -> Result<TableServiceClient> {
-        self.target()?.service(self.allow_http, self.dialect)
+        self.target()?.service(self, self.dialect)
     }
 
     /// Returns the client for one side of a command with two sides: for `source`, which `option` names, or without a source
@@ -52,7 +52,7 @@ impl Connection {
             Some(source) => (source.target(option)?, dialect),
             None => (self.target()?, dialect.or(self.dialect)),
         };
-        target.service(self.allow_http, dialect)
+        target.service(self, dialect)
     }
 
     pub(crate) fn target(&self) -> Result<Target> {
@@ -122,7 +122,7 @@ impl Target {
     /// Returns the client of the account. Nothing is sent.
     pub(crate) fn service(
         self,
-        allow_http: bool,
+        options: &Connection,
         dialect: Option<DialectName>,
     ) -> Result<TableServiceClient> {
         let builder = match self.access {
@@ -138,8 +138,8 @@ impl Target {
             None => builder,
         };
         // The client itself permits plain HTTP to this machine.
-        let builder = if allow_http { builder.allow_http(true) } else { builder };
-        Ok(builder.build()?)
+        let builder = if options.allow_http { builder.allow_http(true) } else { builder };
+        Ok(builder.observer(options.requests.clone()).build()?)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use azure_table_client::telemetry::ClientStats;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::message;
@@ -23,6 +24,8 @@ struct State {
     begin: Instant,
     shown: Instant,
     is_quiet: bool,
+    /// The requests of the command.
+    requests: Option<Arc<ClientStats>>,
     /// Hidden if stderr is not a terminal.
     bar: ProgressBar,
 }
@@ -32,6 +35,8 @@ struct Figures {
     label: &'static str,
     rows: u64,
     bytes: u64,
+    /// The rows that an earlier run did, which this one resumes. They do not count as its speed.
+    earlier: u64,
     throttled: u64,
     /// The number of rows at the end, if it is known.
     total: Option<u64>,
@@ -46,7 +51,20 @@ impl Progress {
         }
         let now = Instant::now();
         let figures = Figures { label, total, ..Figures::default() };
-        Self(Arc::new(Mutex::new(State { figures, begin: now, shown: now, is_quiet: quiet, bar })))
+        Self(Arc::new(Mutex::new(State {
+            figures,
+            begin: now,
+            shown: now,
+            is_quiet: quiet,
+            requests: None,
+            bar,
+        })))
+    }
+
+    /// Shows the number of requests that the service throttled.
+    pub(crate) fn with_requests(self, requests: &Arc<ClientStats>) -> Self {
+        self.lock().requests = Some(Arc::clone(requests));
+        self
     }
 
     /// Adds rows that are done.
@@ -59,16 +77,20 @@ impl Progress {
         self.change(|figures| figures.bytes += bytes);
     }
 
-    /// Sets the number of requests that the service throttled.
-    pub(crate) fn set_throttled(&self, requests: u64) {
-        self.change(|figures| figures.throttled = requests);
+    /// Adds rows that the resumed run did.
+    pub(crate) fn add_earlier_rows(&self, rows: u64) {
+        self.change(|figures| {
+            figures.rows += rows;
+            figures.earlier += rows;
+        });
     }
 
     /// Shows the final figures.
     pub(crate) fn finish(&self) {
-        let state = self.lock();
+        let mut state = self.lock();
         state.bar.finish_and_clear();
         if !state.is_quiet {
+            state.read_requests();
             message(&state.figures.summary(state.begin.elapsed()));
         }
     }
@@ -88,12 +110,21 @@ impl Progress {
             return;
         }
         state.shown = Instant::now();
+        state.read_requests();
         let line = state.figures.line(state.begin.elapsed());
         if state.bar.is_hidden() {
             message(&line);
         } else {
             state.bar.set_message(line);
             state.bar.tick();
+        }
+    }
+}
+
+impl State {
+    fn read_requests(&mut self) {
+        if let Some(requests) = &self.requests {
+            self.figures.throttled = requests.total().throttled;
         }
     }
 }
@@ -119,7 +150,7 @@ impl Figures {
         if self.bytes > 0 {
             parts.push(size(self.bytes));
         }
-        parts.push(format!("{} rows/s", grouped(rate(self.rows, elapsed))));
+        parts.push(format!("{} rows/s", grouped(self.rate(elapsed))));
         if self.throttled > 0 {
             parts.push(format!("{} requests throttled", grouped(self.throttled)));
         }
@@ -128,15 +159,16 @@ impl Figures {
 
     fn time_left(&self, elapsed: Duration) -> Option<Duration> {
         let left = self.total?.checked_sub(self.rows)?;
-        let seconds = left.checked_div(rate(self.rows, elapsed))?;
+        let seconds = left.checked_div(self.rate(elapsed))?;
         Some(Duration::from_secs(seconds))
     }
-}
 
-/// Returns the rows per second.
-fn rate(rows: u64, elapsed: Duration) -> u64 {
-    let rate = u128::from(rows) * 1000 / elapsed.as_millis().max(1);
-    u64::try_from(rate).unwrap_or(u64::MAX)
+    /// Returns the rows per second of this run.
+    fn rate(&self, elapsed: Duration) -> u64 {
+        let rows = self.rows.saturating_sub(self.earlier);
+        let rate = u128::from(rows) * 1000 / elapsed.as_millis().max(1);
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
 }
 
 /// Writes `1 row`, `1,234 rows`.
@@ -196,6 +228,14 @@ mod tests {
             "export: 1,500 rows of 121,500, 5.0 MiB, 500 rows/s, 2 requests throttled, 4 min 0 s left"
         );
         assert!(figures.summary(elapsed).ends_with("2 requests throttled in 3.0 s"));
+    }
+
+    #[test]
+    fn the_rows_of_an_earlier_run_do_not_count_as_speed() {
+        let figures = Figures { label: "export", rows: 1_100, ..Figures::default() };
+        let figures = Figures { earlier: 1_000, total: Some(2_100), ..figures };
+        let line = figures.line(Duration::from_secs(1));
+        assert_eq!(line, "export: 1,100 rows of 2,100, 100 rows/s, 10 s left");
     }
 
     #[test]

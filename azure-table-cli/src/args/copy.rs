@@ -53,6 +53,9 @@ pub(crate) struct Copy {
     /// Time after which a partition without any success is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub(crate) give_up_after: u64,
+    /// Rows of the source, for example from `count`: the progress then shows the remaining time
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) expect: Option<u64>,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }
@@ -94,6 +97,9 @@ pub(crate) struct Diff {
     /// Form of the differences
     #[arg(long, short, value_enum, default_value_t = Lines::Text)]
     pub(crate) output: Lines,
+    /// Rows of A and B together: the progress then shows the remaining time
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) expect: Option<u64>,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }

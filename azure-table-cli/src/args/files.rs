@@ -53,6 +53,9 @@ pub(crate) struct Export {
     /// Time between two saves of the checkpoint, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) save_every: u64,
+    /// Rows of the table, for example from `count`: the progress then shows the remaining time
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) expect: Option<u64>,
 }
 
 /// Write the rows of a file to a table

@@ -1,6 +1,9 @@
 //! The options of all commands.
 
+use std::sync::Arc;
+
 use azure_table_client::Dialect;
+use azure_table_client::telemetry::ClientStats;
 use clap::{Args, ValueEnum};
 
 use crate::connect::Source;
@@ -55,6 +58,9 @@ pub(crate) struct Connection {
     /// Send credentials over plain HTTP to other machines
     #[arg(long, global = true)]
     pub(crate) allow_http: bool,
+    /// The requests of all clients of the command.
+    #[arg(skip)]
+    pub(crate) requests: Arc<ClientStats>,
 }
 
 /// The name of a dialect.

@@ -25,4 +25,7 @@ pub(crate) struct Count {
     /// Form of the partitions
     #[arg(long, short, value_enum, default_value_t = Lines::Text, requires = "by_partition")]
     pub(crate) output: Lines,
+    /// Rows of the table, for example from an earlier count: the progress then shows the remaining time
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) expect: Option<u64>,
 }

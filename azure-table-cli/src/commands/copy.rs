@@ -66,6 +66,11 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
         return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
     }
+    let progress = Progress::new(globals.quiet, "copy", args.expect)
+        .with_requests(&globals.connection.requests);
+    if source.has_key_order() {
+        progress.add_earlier_rows(saved.copied + saved.refused);
+    }
     let run = Run {
         has_key_order: source.has_key_order(),
         source: Source { table: source.rows, filter: args.filter, ranges: args.parallel.into() },
@@ -76,7 +81,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         is_resumed,
         checkpoint,
         refused,
-        progress: Progress::new(globals.quiet, "copy", None),
+        progress,
     };
     conclude(run.run(Frontier::new(saved), &interrupt).await?, &paths, globals.quiet)
 }

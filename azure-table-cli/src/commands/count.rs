@@ -37,7 +37,8 @@ pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
         // The rows of a partition follow each other.
         (ranges, true) => query.parallel(ranges).stream(),
     };
-    let progress = Progress::new(globals.quiet, "count", None);
+    let progress = Progress::new(globals.quiet, "count", args.expect)
+        .with_requests(&globals.connection.requests);
     let has_key_order = service.dialect() == Dialect::AzureStorage;
     let largest = args.by_partition.then(|| Largest::new(args.top, has_key_order));
     let (rows, largest) = count(rows, largest, &progress).await?;

@@ -30,7 +30,8 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     {
         return Err(Failure::usage("A and B are the same table"));
     }
-    let progress = Progress::new(globals.quiet, "diff", None);
+    let progress = Progress::new(globals.quiet, "diff", args.expect)
+        .with_requests(&globals.connection.requests);
     let (a, b) = future::try_join(a.rows(&args, &progress), b.rows(&args, &progress)).await?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut write = |difference: &Difference| match args.output {

@@ -45,7 +45,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         select: args.select.clone(),
         parallel: args.parallel.into(),
         interrupt,
-        progress: Progress::new(globals.quiet, "export", None),
+        progress: Progress::new(globals.quiet, "export", args.expect)
+            .with_requests(&globals.connection.requests),
         save_every: Duration::from_millis(args.save_every),
         system: args.system,
         has_key_order: service.dialect() != Dialect::CosmosDb,

@@ -52,7 +52,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     }
     let (total, content) =
         checked.map_or((None, String::new()), |checked| (Some(checked.rows), checked.content));
-    let progress = Progress::new(globals.quiet, "import", total);
+    let progress =
+        Progress::new(globals.quiet, "import", total).with_requests(&globals.connection.requests);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
     let save_every = Duration::from_millis(args.save_every);
@@ -73,11 +74,12 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
 }
 
 fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
-    let (mut rows, mut bytes) = (0, 0);
+    let (mut rows, mut skipped, mut bytes) = (0, 0, 0);
     bulk.on_progress(move |now| {
-        progress.add_rows(now.finished() - rows);
+        let done = now.finished() - now.skipped;
+        progress.add_earlier_rows(now.skipped - skipped);
+        progress.add_rows(done - rows);
         progress.add_bytes(now.bytes - bytes);
-        progress.set_throttled(now.throttled);
-        (rows, bytes) = (now.finished(), now.bytes);
+        (rows, skipped, bytes) = (done, now.skipped, now.bytes);
     })
 }

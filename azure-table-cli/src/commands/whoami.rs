@@ -15,7 +15,7 @@ const WIDTH: usize = 15;
 pub(crate) async fn run(args: Whoami, globals: &Globals) -> Result<()> {
     let target = globals.connection.target()?;
     let (origin, kind) = (target.origin.clone(), target.kind());
-    let service = target.service(globals.connection.allow_http, globals.connection.dialect)?;
+    let service = target.service(&globals.connection, globals.connection.dialect)?;
     let fields = match &kind {
         Kind::Signature(token) => signature::fields(token),
         _ => Vec::new(),

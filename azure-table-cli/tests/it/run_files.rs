@@ -345,3 +345,19 @@ async fn values_of_json_lines_that_would_change_silently_are_errors() {
     }
     assert_eq!(emulator.run(&["count", "Blogs"]).done(), "0\n");
 }
+
+#[tokio::test]
+async fn the_progress_has_the_expected_rows_and_throttled_reads() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 1500).await;
+    let file = folder.file("rows.jsonl");
+    let copy = ["copy", "Blogs", "Copy", "--create"];
+    for command in [&["export", "Blogs", &file][..], &["count", "Blogs"], &copy] {
+        emulator.add_faults(r#"{"faults":[{"fault":"busy","on":"reads","times":2}]}"#);
+        let run = emulator.run(&[command, &["--expect", "1500"]].concat());
+        emulator.end_faults();
+        assert!(run.err.contains("1,500 rows of 1,500"), "{run:?}");
+        assert!(run.err.contains("2 requests throttled"), "{run:?}");
+        run.done();
+    }
+}

@@ -261,7 +261,6 @@ impl Run {
         let (mut bytes, progress) = (0, self.progress.clone());
         let on_progress = move |now: &azure_table_client::bulk::Progress| {
             progress.add_bytes(now.bytes - bytes);
-            progress.set_throttled(now.throttled);
             bytes = now.bytes;
         };
         let bulk = self.target.bulk().concurrency(self.concurrency);

@@ -81,7 +81,7 @@ impl Download {
         checkpoint: &CheckpointFile,
     ) -> Result<Position> {
         let mut sink = Sink::open(path, position, checkpoint, self)?;
-        self.progress.add_rows(sink.position.rows);
+        self.progress.add_earlier_rows(sink.position.rows);
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
         // Without a row there is nothing to resume: the table does not exist, for example.
