@@ -20,7 +20,7 @@ use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::progress::Progress;
-use crate::run_files::checkpoint::Resume;
+use crate::run_files::checkpoint::{Resume, Saved};
 use convert::{Conversion, convert};
 use download::Download;
 use files::Files;
@@ -52,10 +52,11 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         has_key_order: service.dialect() != Dialect::CosmosDb,
     };
     let conversion = Conversion::of(format, &args);
-    let Some(Target { files, position }) = target else {
+    let Some(Target { files, position, saved }) = target else {
         return to_stdout(download, conversion, globals.quiet).await;
     };
-    Export { download, conversion, files }.run(position, globals).await
+    let export = Export { download, conversion, files };
+    export.run(position, saved.as_ref(), globals).await
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
@@ -77,6 +78,7 @@ async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> R
 struct Target {
     files: Files,
     position: Position,
+    saved: Option<Saved>,
 }
 
 impl Target {
@@ -86,14 +88,10 @@ impl Target {
         let resume = Resume::of(args.resume, true);
         let saved = files.checkpoint.begin(resume, globals)?;
         let position = Position::from_json(saved.as_ref().map(|saved| &saved.position))?;
-        match &saved {
-            Some(saved) => saved.note(position.rows, globals),
-            None if files.file.exists() => {
-                confirm(globals, &format!("replace the file {}?", files.file.display()))?;
-            }
-            None => {}
+        if saved.is_none() && files.file.exists() {
+            confirm(globals, &format!("replace the file {}?", files.file.display()))?;
         }
-        Ok(Self { files, position })
+        Ok(Self { files, position, saved })
     }
 }
 
@@ -105,7 +103,12 @@ struct Export {
 }
 
 impl Export {
-    async fn run(self, mut position: Position, globals: &Globals) -> Result<()> {
+    async fn run(
+        self,
+        mut position: Position,
+        saved: Option<&Saved>,
+        globals: &Globals,
+    ) -> Result<()> {
         let Files { file, rows, checkpoint, .. } = &self.files;
         if position.is_complete && !rows.exists() {
             let found = fs::metadata(file).map(|found| found.len()).ok();
@@ -119,6 +122,9 @@ impl Export {
         if position.after.is_some() && !self.download.has_key_order && !position.is_complete {
             position = Position::default();
             note(globals, "the rows of Cosmos DB have no order: the export begins again");
+        }
+        if let Some(saved) = saved {
+            saved.note(position.rows, globals);
         }
         if !position.is_complete {
             let end = self.download.to_file(rows, position, checkpoint).await;

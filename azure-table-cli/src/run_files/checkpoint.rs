@@ -97,12 +97,16 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Reports where the run continues.
+    /// Reports where the run continues: after this number of rows.
     pub(crate) fn note(&self, rows: u64, globals: &Globals) {
         let time =
             self.time.map(|time| DateTime::<Utc>::from(time).format("%Y-%m-%d %H:%M:%S UTC"));
         let time = time.map_or_else(|| "an unknown time".to_owned(), |time| time.to_string());
-        note(globals, &format!("continues after {} (checkpoint of {time})", counted(rows, "row")));
+        let text = match rows {
+            0 => format!("begins again: the checkpoint of {time} has no rows"),
+            rows => format!("continues after {} (checkpoint of {time})", counted(rows, "row")),
+        };
+        note(globals, &text);
     }
 }
 
