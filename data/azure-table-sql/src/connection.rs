@@ -79,7 +79,9 @@ fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Connection> {
         }
         (None, None) => {
             // The endpoint is not shown: it may be an address with a signature.
-            return Err(Failure::usage(format!("no credential: set {KEY} with {ACCOUNT}, or {SAS}")));
+            return Err(Failure::usage(format!(
+                "no credential: set {KEY} with {ACCOUNT}, or {SAS}"
+            )));
         }
     };
     let service = TableServiceClient::builder(endpoint, credential).build()?;
