@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -11,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
-use crate::support::{Emulator, command};
+use crate::support::{Emulator, Folder, command};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -87,6 +88,20 @@ fn ctrl_c_at_the_prompt_leaves_the_terminal_as_it_was() {
     terminal.enter("AccountKey=c2Vj\u{3}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(format!("{:?}", tcgetattr(&terminal.slave).unwrap()), before);
+}
+
+#[test]
+fn ctrl_c_at_a_question_ends_the_program() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let file = folder.file("rows.jsonl");
+    std::fs::write(&file, "precious").unwrap();
+    let mut terminal = Terminal::open();
+    let mut child = terminal.spawn(&emulator.command(&["export", "Blogs", &file]));
+    terminal.wait_for("[y/N] ");
+    terminal.enter("\u{3}");
+    // The program handles no signal yet.
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
 }
 
 #[test]
