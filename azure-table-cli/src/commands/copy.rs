@@ -13,7 +13,7 @@ use azure_table_client::{Dialect, Error};
 use crate::args::{Copy, Globals};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::output::message;
+use crate::output::{message, note};
 use crate::progress::{Progress, counted};
 use crate::run_files::check_distinct;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     let resume = Resume::of(args.resume, args.mode.is_repeatable());
     let stored = checkpoint.begin(resume, globals)?;
     let is_resumed = stored.is_some();
-    let saved = match &stored {
+    let mut saved = match &stored {
         Some(stored) => Saved::from_json(&stored.position).ok_or_else(|| {
             let path = paths.checkpoint.display();
             Failure::new(Exit::Usage, format!("{path} has no position of a copy"))
@@ -55,7 +55,12 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
     };
     let refused = match &stored {
         Some(stored) => {
-            stored.note(saved.copied + saved.refused, globals);
+            if source.has_key_order() || saved == Saved::default() {
+                stored.note(saved.copied + saved.refused, globals);
+            } else {
+                saved = Saved::default();
+                note(globals, "the rows of the source have no order: the copy begins again");
+            }
             RowList::resume(paths.refused.clone(), saved.refused_bytes)?
         }
         None => RowList::begin(paths.refused.clone(), globals)?,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use azure_table_client::DynamicEntity;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::proxy::ReversingProxy;
 use crate::support::{Emulator, Folder};
@@ -70,6 +70,34 @@ async fn a_copy_begins_again() {
         source.run(&["export", "Blogs", &exported, "--yes"]).done();
         assert_eq!(target.run(&["diff", name, &exported]).done(), "");
     }
+}
+
+#[tokio::test]
+async fn a_copy_that_learns_of_no_order_drops_a_saved_position() {
+    let (source, target, folder) = (filled().await, Emulator::start(), Folder::new());
+    let proxy = ReversingProxy::start(&source);
+    let checkpoint = folder.file("copy.checkpoint");
+    let copy = |options: &[&str]| {
+        let command = ["copy", "Blogs", "Copy", "--to", "env:TARGET", "--create"];
+        let mut command = source.command(&[&command[..], options].concat());
+        command.args(["--checkpoint", &checkpoint, "--refused", &folder.file("refused")]);
+        command.env("AZURE_STORAGE_CONNECTION_STRING", proxy.connection_string());
+        command.env("TARGET", target.connection_string());
+        crate::support::Run::of(&command.output().unwrap())
+    };
+    copy(&[]).failed(1);
+    target.run(&["drop", "Copy", "--yes"]).done();
+    // A run that was interrupted before a row out of order has a position.
+    let mut saved: Value = serde_json::from_str(&fs::read_to_string(&checkpoint).unwrap()).unwrap();
+    saved["position"]["after"] = json!({"PartitionKey": "b", "RowKey": "030"});
+    saved["position"]["copied"] = json!(31);
+    fs::write(&checkpoint, saved.to_string()).unwrap();
+    let end = copy(&["--resume", "--from-dialect", "cosmos"]);
+    assert_eq!(end.err.matches("the copy begins again").count(), 1, "{end:?}");
+    assert!(!end.err.contains("(checkpoint of"), "{end:?}");
+    assert!(end.err.contains("60 rows copied"), "{end:?}");
+    end.done();
+    assert_eq!(target.run(&["count", "Copy"]).done(), "60\n");
 }
 
 #[tokio::test]
