@@ -9,19 +9,14 @@ use azure_table_client::edm::{EdmType, EdmValue};
 
 use crate::args::Row;
 use crate::failure::{Failure, Result};
-use crate::format::{is_standard, value};
+use crate::format::{is_standard, jsonl, value};
 
 /// Reads the row of the arguments.
 pub(crate) fn read(args: &Row) -> Result<DynamicEntity> {
     if let Some(path) = &args.json {
-        let row = DynamicEntity::from_json(text(path)?.trim_start_matches('\u{feff}'));
-        return row.map_err(|error| {
-            let reason = Failure::from(error);
-            Failure::usage(format!(
-                "the row of {} is invalid: {}",
-                path.display(),
-                reason.message()
-            ))
+        let row = jsonl::read_row(text(path)?.trim_start_matches('\u{feff}'));
+        return row.map_err(|why| {
+            Failure::usage(format!("the row of {} is invalid: {why}", path.display()))
         });
     }
     // clap requires both keys.

@@ -98,6 +98,14 @@ fn push_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let _ = serde_json::to_writer(out, value);
 }
 
+/// Reads a row from its JSON object. A value that would change silently is an error.
+pub(crate) fn read_row(text: &str) -> std::result::Result<DynamicEntity, String> {
+    let row = DynamicEntity::from_json(text);
+    let row = row.map_err(|error| Failure::from(error).message().to_owned())?;
+    members::check(text)?;
+    Ok(row)
+}
+
 /// Reads a row from each line that is not blank.
 pub(super) struct Reader {
     lines: Lines,
@@ -122,10 +130,7 @@ impl Reader {
         let error = |why: &str| self.lines.error(self.lines.number(), why);
         let line = std::str::from_utf8(self.line.trim_ascii_end())
             .map_err(|_| error("the line is not UTF-8"))?;
-        let row = DynamicEntity::from_json(line);
-        let row = row.map_err(|cause| error(Failure::from(cause).message()))?;
-        members::check(line).map_err(|why| error(&why))?;
-        Ok(Some(row))
+        read_row(line).map(Some).map_err(|why| error(&why))
     }
 }
 

@@ -214,6 +214,25 @@ fn a_plan_sends_nothing() {
 }
 
 #[tokio::test]
+async fn json_that_would_change_silently_is_refused() {
+    let emulator = Emulator::start();
+    emulator.table("Blogs").await;
+    for (members, part) in [
+        (r#""N":9223372036854775809"#, "\"N\" is an integer beyond Edm.Int64"),
+        (r#""M@odata.type":"Edm.Int64""#, "\"M\" has a type and no value"),
+    ] {
+        let row = format!("{{\n\"PartitionKey\":\"a\",\"RowKey\":\"9\",\n{members}}}\n");
+        for command in ["put", "merge"] {
+            let run = emulator.run_with_input(&[command, "Blogs", "--json", "-"], row.as_bytes());
+            let error = run.failed(2);
+            assert!(error.contains("the row of - is invalid: "), "{error}");
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    assert_eq!(emulator.run(&["count", "Blogs"]).done(), "0\n");
+}
+
+#[tokio::test]
 async fn json_has_no_control_characters() {
     let emulator = Emulator::start();
     let table = emulator.table("Blogs").await;

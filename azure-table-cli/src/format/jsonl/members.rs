@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 const ANNOTATION: &str = "@odata.type";
 
-/// Checks a line that is the JSON object of a row:
+/// Checks the JSON object of a row:
 ///
 /// - An integer beyond Edm.Int64 would become a rounded Edm.Double. With the annotation Edm.Double it is accepted.
 /// - The type of a property that the row does not have would be ignored.
