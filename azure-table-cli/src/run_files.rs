@@ -26,7 +26,7 @@ pub(crate) fn check_distinct(files: &[Named<'_>]) -> Result<()> {
 }
 
 /// Follows links and removes `.` and `..`, also if the file does not exist.
-fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     fs::canonicalize(path).unwrap_or_else(|_| match (fs::canonicalize(folder), path.file_name()) {

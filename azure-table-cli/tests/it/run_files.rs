@@ -86,6 +86,16 @@ async fn the_files_of_a_run_differ() {
 }
 
 #[tokio::test]
+async fn the_default_checkpoint_may_be_spelled_in_another_way() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let export = ["export", "Blogs", "x.jsonl", "--checkpoint", "./x.jsonl.checkpoint"];
+    let mut command = emulator.command(&export);
+    Run::of(&command.current_dir(folder.path()).output().unwrap()).done();
+    assert_eq!(names(&folder), ["x.jsonl"]);
+}
+
+#[tokio::test]
 async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     fill(&emulator, "Blogs", 3).await;

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Paths};
 use crate::run_files::lock::Lock;
-use crate::run_files::{check_distinct, with_suffix};
+use crate::run_files::{check_distinct, resolved, with_suffix};
 
 /// The files of a run, which no other run uses at the same time.
 pub(super) struct Files {
@@ -18,7 +18,7 @@ pub(super) struct Files {
     /// The downloaded rows: the unfinished file itself if it is JSON lines.
     pub(super) rows: PathBuf,
     pub(super) checkpoint: CheckpointFile,
-    /// The lock of the file, if its checkpoint has another name.
+    /// The lock of the file, if its checkpoint is another file.
     _lock: Option<Lock>,
 }
 
@@ -45,7 +45,9 @@ impl Files {
             .with("system", args.system.to_string())
             .with("rows", rows.display().to_string());
         let checkpoint = CheckpointFile::lock(&path, job)?;
-        let lock = (path != default).then(|| checkpoint::lock(&default)).transpose()?;
+        let lock = (resolved(&path) != resolved(&default))
+            .then(|| checkpoint::lock(&default))
+            .transpose()?;
         Ok(Self { file, part, rows, checkpoint, _lock: lock })
     }
 }
