@@ -17,7 +17,7 @@ use crate::output::{message, note};
 use crate::progress::{Progress, counted};
 use crate::run_files::check_distinct;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
-use crate::run_files::row_list::RowList;
+use crate::run_files::row_list::{RowList, lock_of};
 use crate::side_table::SideTable;
 use crate::table_name;
 use frontier::{Frontier, Saved};
@@ -115,7 +115,9 @@ impl Paths {
     fn check(&self) -> Result<()> {
         let checkpoint = checkpoint::Paths::of(&self.checkpoint);
         let refused = ("the list of refused rows", &*self.refused);
-        check_distinct(&[&checkpoint.named()[..], &[refused]].concat())
+        let lock = lock_of(&self.refused);
+        let lock = ("the lock of the list of refused rows", &*lock);
+        check_distinct(&[&checkpoint.named()[..], &[refused, lock]].concat())
     }
 
     /// The advice to continue.

@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::lock::Lock;
+use super::{resolved, with_suffix};
 use crate::args::Globals;
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
@@ -17,29 +19,47 @@ pub(crate) struct RowList {
     /// Whether an existing file may be replaced by the first row.
     replaces: bool,
     error: Option<io::Error>,
+    /// Keeps another run from writing the list.
+    _lock: Lock,
+}
+
+const LOCK: &str = ".lock";
+
+/// Returns the path of the lock of a list.
+pub(crate) fn lock_of(list: &Path) -> PathBuf {
+    with_suffix(list, LOCK)
 }
 
 impl RowList {
-    /// A list without rows. Asks for a confirmation if the file exists.
+    /// A list without rows. Asks for a confirmation if the file exists. It is a usage error if another run uses the file.
     pub(crate) fn begin(path: PathBuf, globals: &Globals) -> Result<Self> {
-        let replaces = exists(&path)?;
-        if replaces {
-            let question = format!("replace {}, a list of an earlier run?", path.display());
+        let mut list = Self::lock(path)?;
+        list.replaces = exists(&list.path)?;
+        if list.replaces {
+            let question = format!("replace {}, a list of an earlier run?", list.path.display());
             confirm(globals, &question)?;
         }
-        Ok(Self { path, file: None, bytes: 0, replaces, error: None })
+        Ok(list)
     }
 
-    /// The list of the run that this one resumes, up to this size. Later rows are tried again.
+    /// The list of the run that this one resumes, up to this size. Later rows are tried again. It is a usage error if
+    /// another run uses the file.
     pub(crate) fn resume(path: PathBuf, bytes: u64) -> Result<Self> {
-        exists(&path)?;
-        let mut list = Self { path, file: None, bytes, replaces: true, error: None };
+        let mut list = Self::lock(path)?;
+        list.replaces = true;
         if bytes > 0 {
             let file = list.reopen(bytes);
             let file = file.map_err(|error| Failure::file("append to", &list.path, error))?;
-            list.file = Some(BufWriter::new(file));
+            (list.file, list.bytes) = (Some(BufWriter::new(file)), bytes);
         }
         Ok(list)
+    }
+
+    fn lock(path: PathBuf) -> Result<Self> {
+        // A device has no lock.
+        exists(&path)?;
+        let lock = Lock::acquire(lock_of(&resolved(&path)))?;
+        Ok(Self { path, file: None, bytes: 0, replaces: false, error: None, _lock: lock })
     }
 
     fn reopen(&self, bytes: u64) -> io::Result<File> {
@@ -139,6 +159,7 @@ mod tests {
         assert_eq!(list.save().unwrap(), 4);
         list.remove_old().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n3\n");
+        drop(list);
         assert!(RowList::resume(path.clone(), 5).is_err());
         // The checkpoint may be older than the first row.
         RowList::resume(path.clone(), 0).unwrap().remove_old().unwrap();

@@ -23,6 +23,7 @@ mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod proxy;
+mod row_lists;
 mod rows;
 mod run_files;
 mod sessions;

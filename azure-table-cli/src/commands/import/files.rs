@@ -8,7 +8,7 @@ use crate::args::{Globals, Import as Arguments};
 use crate::failure::{Failure, Result};
 use crate::format::is_standard;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Paths, Resume};
-use crate::run_files::row_list::RowList;
+use crate::run_files::row_list::{RowList, lock_of};
 use crate::run_files::{check_distinct, with_suffix};
 
 /// The files of a run, and the position that it begins at.
@@ -35,8 +35,13 @@ impl Files {
         let checkpoint = args.checkpoint.clone();
         let checkpoint = checkpoint.unwrap_or_else(|| with_suffix(stem, ".checkpoint"));
         let (input, paths) = (("the imported file", &*args.file), Paths::of(&checkpoint));
-        let lists =
-            [("the list of refused rows", &*refused), ("the list of unknown rows", &*unknown)];
+        let locks = [lock_of(&refused), lock_of(&unknown)];
+        let lists = [
+            ("the list of refused rows", &*refused),
+            ("the lock of the list of refused rows", &*locks[0]),
+            ("the list of unknown rows", &*unknown),
+            ("the lock of the list of unknown rows", &*locks[1]),
+        ];
         let stored = is_stored.then(|| paths.named()).into_iter().flatten();
         let files: Vec<_> = [input].into_iter().chain(lists).chain(stored).collect();
         check_distinct(&files)?;
