@@ -110,20 +110,24 @@ impl Export {
         globals: &Globals,
     ) -> Result<()> {
         let Files { file, rows, checkpoint, .. } = &self.files;
-        if position.is_complete && !rows.exists() {
-            let found = fs::metadata(file).map(|found| found.len()).ok();
-            if position.finished.is_some() && found == position.finished {
-                // The earlier run ended between its last steps.
-                return checkpoint.remove();
-            }
-            position = Position::default();
-            note(globals, &format!("{} is missing: the export begins again", rows.display()));
+        let is_missing = position.is_complete && !rows.exists();
+        let found = fs::metadata(file).map(|found| found.len()).ok();
+        if is_missing && position.finished.is_some() && position.finished == found {
+            // The earlier run ended between its last steps.
+            return checkpoint.remove();
         }
-        if position.after.is_some() && !self.download.has_key_order && !position.is_complete {
+        let reason = if is_missing {
+            Some(format!("{} is missing", rows.display()))
+        } else if !position.is_complete && position.after.is_some() && !self.download.has_key_order
+        {
+            Some("the rows of Cosmos DB have no order".to_owned())
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
             position = Position::default();
-            note(globals, "the rows of Cosmos DB have no order: the export begins again");
-        }
-        if let Some(saved) = saved {
+            note(globals, &format!("{reason}: the export begins again"));
+        } else if let Some(saved) = saved {
             saved.note(position.rows, globals);
         }
         if !position.is_complete {

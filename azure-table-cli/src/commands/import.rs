@@ -31,7 +31,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
     table_name::check(&service, &args.table)?;
     let table = service.table_named::<DynamicEntity>(&args.table);
-    let Files { checkpoint, position, refused, unknown } =
+    let Files { checkpoint, saved, position, refused, unknown } =
         Files::open(&args, service.endpoint(), globals)?;
     let interrupt = Interrupt::install()?;
     let checked = match &checkpoint {
@@ -46,6 +46,9 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         }
         None => None,
     };
+    if let Some(saved) = &saved {
+        saved.note(position.bulk.resolved(), globals);
+    }
     if args.create {
         let create = async { Ok(table.create_if_not_exists().await?) };
         interrupt.stops(create).await?;

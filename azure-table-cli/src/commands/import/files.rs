@@ -7,7 +7,7 @@ use super::run::Position;
 use crate::args::{Globals, Import as Arguments};
 use crate::failure::{Failure, Result};
 use crate::format::is_standard;
-use crate::run_files::checkpoint::{CheckpointFile, Job, Paths, Resume};
+use crate::run_files::checkpoint::{CheckpointFile, Job, Paths, Resume, Saved};
 use crate::run_files::row_list::{RowList, lock_of};
 use crate::run_files::{check_distinct, with_suffix};
 
@@ -15,6 +15,8 @@ use crate::run_files::{check_distinct, with_suffix};
 pub(super) struct Files {
     /// `None` for an input that cannot be read again.
     pub(super) checkpoint: Option<CheckpointFile>,
+    /// The checkpoint of the run that this one resumes.
+    pub(super) saved: Option<Saved>,
     pub(super) position: Position,
     pub(super) refused: RowList,
     pub(super) unknown: RowList,
@@ -57,9 +59,6 @@ impl Files {
             None => None,
         };
         let position = Position::from_json(saved.as_ref().map(|saved| &saved.position))?;
-        if let Some(saved) = &saved {
-            saved.note(position.bulk.resolved(), globals);
-        }
         let list = |path, bytes| match &saved {
             Some(_) => RowList::resume(path, bytes),
             None => RowList::begin(path, globals),
@@ -67,7 +66,7 @@ impl Files {
         let refused = list(refused, position.refused_bytes)?;
         // A resumed run tries these rows again.
         let unknown = list(unknown, 0)?;
-        Ok(Self { checkpoint, position, refused, unknown })
+        Ok(Self { checkpoint, saved, position, refused, unknown })
     }
 }
 
