@@ -24,7 +24,7 @@ use crate::run_files::checkpoint::{Resume, Saved};
 use convert::{Conversion, convert};
 use download::Download;
 use files::Files;
-use position::Position;
+use position::{Finished, Position};
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let format = Format::of(&args.file, args.format)?;
@@ -111,8 +111,8 @@ impl Export {
     ) -> Result<()> {
         let Files { file, rows, checkpoint, .. } = &self.files;
         let is_missing = position.is_complete && !rows.exists();
-        let found = fs::metadata(file).map(|found| found.len()).ok();
-        if is_missing && position.finished.is_some() && position.finished == found {
+        if is_missing && position.finished.is_some() && position.finished == Finished::of(file).ok()
+        {
             // The earlier run ended between its last steps.
             return checkpoint.remove();
         }
@@ -150,9 +150,9 @@ impl Export {
             convert(rows, out, &self.conversion, &self.download.interrupt, progress)?;
             written.sync_all().map_err(failed)?;
         }
-        let size = fs::metadata(part).map_err(|error| Failure::file("read", part, error))?.len();
         // Without the rows, a resumed run needs to know whether the file is the new one.
-        position.finished = Some(size);
+        let finished = Finished::of(part).map_err(|error| Failure::file("read", part, error))?;
+        position.finished = Some(finished);
         checkpoint.save(&position.to_json())?;
         fs::rename(part, file).map_err(|error| Failure::file("write", file, error))?;
         if rows != part {

@@ -1,5 +1,9 @@
 //! The position of an unfinished export.
 
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use std::{fs, io};
+
 use azure_table_client::EntityKey;
 use serde_json::{Value, json};
 
@@ -15,8 +19,25 @@ pub(super) struct Position {
     pub(super) after: Option<EntityKey>,
     /// Whether the file has all rows.
     pub(super) is_complete: bool,
-    /// The size of the finished file, once nothing is left but to give it its name.
-    pub(super) finished: Option<u64>,
+    /// The finished file, once nothing is left but to give it its name.
+    pub(super) finished: Option<Finished>,
+}
+
+/// The marks of a file that a new name does not change, and that the file which it replaces does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Finished {
+    bytes: u64,
+    /// The time of the last change, in nanoseconds since 1970.
+    modified: u64,
+}
+
+impl Finished {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let modified = u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { bytes: found.len(), modified })
+    }
 }
 
 impl Position {
@@ -27,7 +48,8 @@ impl Position {
             "bytes": self.bytes,
             "after": after,
             "complete": self.is_complete,
-            "finished": self.finished,
+            "finished": self.finished.map(|finished| finished.bytes),
+            "modified": self.finished.map(|finished| finished.modified),
         })
     }
 
@@ -48,12 +70,14 @@ impl Position {
             Value::Null => None,
             _ => Some(EntityKey::new(key(0)?, key(1)?)),
         };
+        let finished = position["finished"].as_u64().zip(position["modified"].as_u64());
+        let finished = finished.map(|(bytes, modified)| Finished { bytes, modified });
         Some(Self {
             rows: position["rows"].as_u64()?,
             bytes: position["bytes"].as_u64()?,
             after,
             is_complete: position["complete"].as_bool()?,
-            finished: position["finished"].as_u64(),
+            finished,
         })
     }
 }
@@ -66,7 +90,7 @@ mod tests {
     fn a_position_survives_its_json() {
         assert_eq!(Position::from_json(None).unwrap(), Position::default());
         for after in [None, Some(EntityKey::new("", "r\"\u{1f600}"))] {
-            let finished = after.as_ref().map(|_| 700);
+            let finished = after.as_ref().map(|_| Finished { bytes: 700, modified: u64::MAX });
             let position = Position { rows: 3, bytes: 700, after, is_complete: true, finished };
             assert_eq!(Position::from_json(Some(&position.to_json())).unwrap(), position);
         }
