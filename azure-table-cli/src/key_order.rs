@@ -3,7 +3,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use azure_table_client::EntityKey;
+use azure_table_client::{Dialect, EntityKey};
+
+/// Whether a service returns rows in key order.
+pub(crate) fn is_kept_by(dialect: Dialect) -> bool {
+    dialect == Dialect::AzureStorage
+}
 
 /// Compares keys as Azure Storage orders rows.
 pub(crate) fn compare(a: &EntityKey, b: &EntityKey) -> Ordering {

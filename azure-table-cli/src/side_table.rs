@@ -2,6 +2,8 @@
 
 use azure_table_client::{Dialect, DynamicEntity, TableClient, TableServiceClient};
 
+use crate::key_order;
+
 /// A table and its service.
 #[derive(Debug)]
 pub(crate) struct SideTable {
@@ -17,7 +19,7 @@ impl SideTable {
 
     /// Whether the service returns rows in key order.
     pub(crate) fn has_key_order(&self) -> bool {
-        self.service.dialect() == Dialect::AzureStorage
+        key_order::is_kept_by(self.service.dialect())
     }
 
     /// Whether both are the same table, as far as their addresses show it.

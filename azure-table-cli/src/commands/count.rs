@@ -4,13 +4,14 @@ mod largest;
 
 use std::io::{self, BufWriter, Write as _};
 
+use azure_table_client::TableEntity;
 use azure_table_client::client::EntityStream;
-use azure_table_client::{Dialect, TableEntity};
 use futures_util::TryStreamExt as _;
 use serde_json::json;
 
 use crate::args::{Count, Globals, Lines};
 use crate::failure::{Failure, Result};
+use crate::key_order;
 use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
@@ -39,7 +40,7 @@ pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
     };
     let progress = Progress::new(globals.quiet, "count", args.expect)
         .with_requests(&globals.connection.requests);
-    let has_key_order = service.dialect() == Dialect::AzureStorage;
+    let has_key_order = key_order::is_kept_by(service.dialect());
     let largest = args.by_partition.then(|| Largest::new(args.top, has_key_order));
     let (rows, largest) = count(rows, largest, &progress).await?;
     progress.finish();

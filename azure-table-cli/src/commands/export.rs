@@ -11,13 +11,14 @@ mod position;
 use std::fs::{self, File};
 use std::time::Duration;
 
-use azure_table_client::{Dialect, DynamicEntity};
+use azure_table_client::DynamicEntity;
 
 use crate::args::{Export as Arguments, Globals};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
+use crate::key_order;
 use crate::output::note;
 use crate::progress::Progress;
 use crate::run_files::checkpoint::{Resume, Saved};
@@ -49,7 +50,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
             .with_requests(&globals.connection.requests),
         save_every: Duration::from_millis(args.save_every),
         system: args.system,
-        has_key_order: service.dialect() != Dialect::CosmosDb,
+        has_key_order: key_order::is_kept_by(service.dialect()),
     };
     let conversion = Conversion::of(format, &args);
     let Some(Target { files, position, saved }) = target else {
