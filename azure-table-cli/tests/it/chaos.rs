@@ -34,8 +34,8 @@ struct Plan {
     kills: u32,
     /// One row of this many has a partition of its own.
     spread: u32,
-    /// The longest time between two kills.
-    pause: Duration,
+    /// A run is killed after fewer requests than this.
+    requests: u64,
 }
 
 /// Partitions have one row, a few or thousands.
@@ -74,16 +74,17 @@ impl Random {
     }
 }
 
-/// Waits until the process ends or the time is over. Returns whether it ended.
-async fn has_ended(child: &mut Child, time: Duration) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < time {
+/// Waits until the process ends or the condition is true. Returns whether it ended.
+async fn has_ended(child: &mut Child, until: impl Fn() -> bool) -> bool {
+    loop {
         if child.try_wait().unwrap().is_some() {
             return true;
         }
+        if until() {
+            return false;
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    child.try_wait().unwrap().is_some()
 }
 
 /// Sends SIGINT to a process that the test started.
@@ -95,6 +96,7 @@ fn interrupt(child: &Child) {
 /// Copies until a run is complete. Returns the number of kills, of interrupts and of runs that failed.
 async fn copy_with_kills(
     copy: impl Fn(bool) -> Command,
+    requests: impl Fn() -> u64,
     checkpoint: &Path,
     plan: &Plan,
 ) -> (u32, u32, u32) {
@@ -104,21 +106,13 @@ async fn copy_with_kills(
         // A run that ended before its first row left no checkpoint.
         let mut child = copy(checkpoint.exists()).spawn().unwrap();
         if kills + interrupts < plan.kills {
-            let pause = Duration::from_millis(100 + random.below(plan.pause.as_millis()));
-            if !has_ended(&mut child, pause).await {
+            let limit = requests() + random.below(plan.requests.into());
+            if !has_ended(&mut child, || requests() >= limit).await {
                 if random.below(2) == 0 {
                     child.kill().unwrap();
-                    child.wait().unwrap();
-                    kills += 1;
                 } else {
                     interrupt(&child);
-                    let end = Run::of(&child.wait_with_output().unwrap());
-                    let error = end.failed(130);
-                    assert!(error.contains("interrupted"), "{error}");
-                    assert_eq!(error.contains("--resume"), checkpoint.exists(), "{error}");
-                    interrupts += 1;
                 }
-                continue;
             }
         }
         let end = Run::of(&child.wait_with_output().unwrap());
@@ -128,6 +122,13 @@ async fn copy_with_kills(
                 assert!(end.err.contains(&copied), "{end:?}");
                 return (kills, interrupts, failures);
             }
+            Some(130) => {
+                assert!(end.err.contains("interrupted"), "{end:?}");
+                assert_eq!(end.err.contains("--resume"), checkpoint.exists(), "{end:?}");
+                interrupts += 1;
+            }
+            // Also by SIGINT, before the program handles it.
+            None => kills += 1,
             // A request failed too often, or an outcome is unknown.
             Some(1 | 5) => failures += 1,
             _ => panic!("{end:?}"),
@@ -156,7 +157,8 @@ async fn check(plan: Plan) {
     };
     source.add_faults(FAULTS);
     target.add_faults(FAULTS);
-    let before = source.requests() + target.requests();
+    let requests = || source.requests() + target.requests();
+    let before = requests();
     let begin = Instant::now();
     let copy = |resume: bool| {
         let mut copy = command(&["copy", "Blogs", "Copy", "--to", "env:TARGET", "--create"]);
@@ -166,10 +168,11 @@ async fn check(plan: Plan) {
         }
         copy
     };
-    let (kills, interrupts, failures) = copy_with_kills(copy, files[0].as_ref(), &plan).await;
+    let (kills, interrupts, failures) =
+        copy_with_kills(copy, requests, files[0].as_ref(), &plan).await;
     let elapsed = begin.elapsed();
     let failed = source.end_faults() + target.end_faults();
-    let requests = source.requests() + target.requests() - before;
+    let requests = requests() - before;
     println!(
         "copy --mode {} of {} rows: {kills} kills, {interrupts} interrupts, {failures} failed runs, {failed} of {requests} \
          requests failed, {:.1} s",
@@ -197,9 +200,9 @@ fn is_full() -> bool {
 async fn an_upsert_under_faults_and_kills_copies_each_row_once() {
     let mode = "upsert-replace";
     check(if is_full() {
-        Plan { mode, rows: 200_000, kills: 24, spread: 100, pause: Duration::from_secs(8) }
+        Plan { mode, rows: 200_000, kills: 24, spread: 100, requests: 400 }
     } else {
-        Plan { mode, rows: 3_000, kills: 5, spread: 10, pause: Duration::from_millis(500) }
+        Plan { mode, rows: 3_000, kills: 5, spread: 10, requests: 40 }
     })
     .await;
 }
@@ -209,9 +212,9 @@ async fn an_upsert_under_faults_and_kills_copies_each_row_once() {
 async fn an_insert_under_faults_and_kills_copies_each_row_once() {
     let mode = "insert";
     check(if is_full() {
-        Plan { mode, rows: 1_000, kills: 24, spread: 10, pause: Duration::from_millis(500) }
+        Plan { mode, rows: 1_000, kills: 24, spread: 10, requests: 80 }
     } else {
-        Plan { mode, rows: 300, kills: 5, spread: 10, pause: Duration::from_millis(300) }
+        Plan { mode, rows: 300, kills: 5, spread: 10, requests: 20 }
     })
     .await;
 }

@@ -93,14 +93,16 @@ mod tests {
 
     use super::*;
 
-    /// Each write waits for a permit.
+    /// Each write reports that it begins, then waits for a permit.
     struct Slow {
+        begun: Sender<()>,
         permits: Receiver<()>,
         written: Sender<String>,
     }
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.begun.send(());
             let _ = self.permits.recv();
             let _ = self.written.send(String::from_utf8_lossy(bytes).into_owned());
             Ok(bytes.len())
@@ -111,34 +113,42 @@ mod tests {
         }
     }
 
-    fn slow() -> (Writer, Sender<()>, Receiver<String>) {
-        let ((permit, permits), (written, output)) = (channel(), channel());
+    /// The writer and the other ends of its destination.
+    struct Ends {
+        begun: Receiver<()>,
+        permit: Sender<()>,
+        output: Receiver<String>,
+    }
+
+    fn slow() -> (Writer, Ends) {
+        let ((begins, begun), (permit, permits)) = (channel(), channel());
+        let (written, output) = channel();
         let notice = |lines| format!("{lines} dropped\n");
-        (Writer::start(Slow { permits, written }, notice).unwrap(), permit, output)
+        let destination = Slow { begun: begins, permits, written };
+        (Writer::start(destination, notice).unwrap(), Ends { begun, permit, output })
     }
 
     #[test]
     fn lines_above_the_limit_are_dropped_and_counted() {
-        const LINES: usize = 3 * WAITING_LINES;
-        let (writer, permit, output) = slow();
-        for _ in 0..LINES {
+        let (writer, Ends { begun, permit, output }) = slow();
+        // The thread waits for the first write, and takes no other line.
+        writer.write("first\n".into());
+        begun.recv().unwrap();
+        for _ in 0..WAITING_LINES + 100 {
             writer.write("x\n".into());
         }
         // Without a permit each write succeeds.
         drop(permit);
         drop(writer);
         let text: String = output.iter().collect();
-        let (notices, lines): (Vec<_>, Vec<_>) =
-            text.lines().partition(|line| line.ends_with(" dropped"));
-        let dropped = notices.iter().map(|line| line.split(' ').next().unwrap());
-        let dropped: usize = dropped.map(|number| number.parse::<usize>().unwrap()).sum();
-        assert!(dropped >= WAITING_LINES / 2, "{dropped}");
-        assert_eq!(lines.len() + dropped, LINES);
+        let written = |line: &str| text.lines().filter(|written| *written == line).count();
+        assert_eq!((written("first"), written("x")), (1, WAITING_LINES), "{text}");
+        assert_eq!(written("100 dropped"), 1, "{text}");
     }
 
     #[test]
     fn the_end_does_not_wait_for_a_blocked_destination() {
-        let (writer, _permit, _output) = slow();
+        let (writer, _ends) = slow();
         writer.write("x\n".into());
         let begun = Instant::now();
         drop(writer);

@@ -31,11 +31,11 @@ async fn run(args: Args) -> Result<()> {
     let sql = args.sql()?;
     let format = args.format()?;
     let connection = connection::open()?;
-    if let Some(file) = args.to.as_deref().filter(|file| file.exists()) {
+    let mut output = Output::new(format, args.to.as_deref())?;
+    if let Some(file) = output.replaced() {
         confirm(args.yes, &format!("replace the file {}?", file.display()))?;
     }
     let session = session::of(connection, &args).await?;
-    let mut output = Output::new(format, args.to)?;
     for statement in &sql {
         output.write(session::query(&session, statement).await?).await?;
     }

@@ -7,7 +7,7 @@ mod sink;
 mod table;
 
 use std::io::{self, IsTerminal as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -22,7 +22,7 @@ use futures_util::TryStreamExt as _;
 
 use crate::args::OutputFormat;
 use crate::failure::{self, Failure};
-use part_file::PartFile;
+use part_file::{PartFile, followed};
 use sink::Sink;
 
 /// The limits of a row group, one of which is in memory: those of `azure_table_arrow::ParquetWriter`.
@@ -38,13 +38,18 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(format: OutputFormat, to: Option<PathBuf>) -> failure::Result<Self> {
+    pub(crate) fn new(format: OutputFormat, to: Option<&Path>) -> failure::Result<Self> {
         if to.is_none() && format == OutputFormat::Parquet && io::stdout().is_terminal() {
             return Err(Failure::usage(
                 "a Parquet file cannot be shown at a terminal; pass --to FILE",
             ));
         }
-        Ok(Self { format, to, is_first: true })
+        Ok(Self { format, to: to.map(followed).transpose()?, is_first: true })
+    }
+
+    /// Returns the existing file that the result replaces.
+    pub(crate) fn replaced(&self) -> Option<&Path> {
+        self.to.as_deref().filter(|file| file.exists())
     }
 
     /// Runs a query and writes its result. A statement without a result, such as `SET`, writes nothing.

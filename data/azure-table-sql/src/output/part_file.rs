@@ -1,46 +1,59 @@
 //! Files that get their name when they are complete.
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use tempfile::{Builder, NamedTempFile};
+
 use crate::failure::{Failure, Result};
 
-/// An incomplete file `FILE.part`, which is removed on drop.
+/// An incomplete file with a name of its own, which is removed on drop.
 pub(super) struct PartFile {
-    file: File,
-    part: PathBuf,
+    file: NamedTempFile,
     path: PathBuf,
-    is_complete: bool,
 }
 
 impl PartFile {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|error| Failure::file("create", &part, error))?;
-        Ok(Self { file, part, path: path.to_owned(), is_complete: false })
+        let failure = |error| Failure::file("create", path, error);
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = Builder::new();
+        builder.prefix(&name).suffix(".part");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
+        Ok(Self { file, path: path.to_owned() })
     }
 
     pub(super) fn writer(&self) -> impl Write + Send + use<'_> {
-        &self.file
+        self.file.as_file()
     }
 
     /// Gives the file its name, after its contents are on the disk.
-    pub(super) fn persist(mut self) -> Result<()> {
-        self.file.sync_all().map_err(|error| Failure::file("write", &self.part, error))?;
-        fs::rename(&self.part, &self.path)
-            .map_err(|error| Failure::file("write", &self.path, error))?;
-        self.is_complete = true;
+    pub(super) fn persist(self) -> Result<()> {
+        let failure = |error| Failure::file("write", &self.path, error);
+        self.file.as_file().sync_all().map_err(failure)?;
+        self.file.persist(&self.path).map_err(|error| failure(error.error))?;
         Ok(())
     }
 }
 
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        if !self.is_complete {
-            let _ = fs::remove_file(&self.part);
+/// Follows a link to the file that it names, so that the link stays. Anything but a file, such as a pipe, cannot be
+/// replaced.
+pub(super) fn followed(path: &Path) -> Result<PathBuf> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(Failure::usage(format!(
+            "{} is not a regular file: redirect standard output instead of --to",
+            path.display()
+        ))),
+        _ if is_link => {
+            fs::canonicalize(path).map_err(|error| Failure::file("follow the link", path, error))
         }
+        _ => Ok(path.to_owned()),
     }
 }

@@ -83,6 +83,38 @@ fn a_file_is_replaced_only_if_it_is_confirmed() {
     assert_eq!(folder.names(), ["one.csv"]);
 }
 
+/// A file that another program left, such as an unfinished export, is not a part of this run.
+#[test]
+fn no_other_file_is_touched() {
+    let emulator = Emulator::start();
+    let folder = Folder::new("others");
+    let part = folder.file("one.csv.part");
+    fs::write(&part, "kept").unwrap();
+    emulator.run(&["SELECT 1 AS one", "--to", &folder.file("one.csv")]).done();
+    assert_eq!(fs::read_to_string(&part).unwrap(), "kept");
+    let mut names = folder.names();
+    names.sort();
+    assert_eq!(names, ["one.csv", "one.csv.part"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_and_other_kinds_of_files_are_refused() {
+    let emulator = Emulator::start();
+    let folder = Folder::new("kinds");
+    let (file, link) = (folder.file("one.csv"), folder.file("link.csv"));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    emulator.run(&["SELECT 1 AS one", "--to", &link, "--yes"]).done();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "one\n1\n");
+    for other in [folder.file(""), "/dev/null".to_owned()] {
+        let run = emulator.run(&["SELECT 1", "--to", &other, "--yes", "--output", "csv"]);
+        let error = run.failed(2);
+        assert!(error.contains("is not a regular file"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn a_failed_query_leaves_no_file() {
     let emulator = Emulator::start();
