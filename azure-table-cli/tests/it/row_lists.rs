@@ -1,11 +1,12 @@
-//! The lists of rows that were not applied: one run at a time writes a list.
+//! The lists of rows that were not applied. No run damages the list of another one or a file of the user.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::files::{fill, row};
+use crate::files::fill;
+use crate::run_files::lines;
 use crate::support::{Emulator, Folder, Run};
 
 /// Starts a command, waits for its first request, and returns it.
@@ -25,8 +26,7 @@ async fn one_run_at_a_time_writes_a_list() {
     fill(&emulator, "Blogs", 300).await;
     fill(&emulator, "Copy", 300).await;
     let input = folder.file("rows.jsonl");
-    let lines: String = (0..300).map(|n| row(n).to_json().unwrap() + "\n").collect();
-    fs::write(&input, lines).unwrap();
+    fs::write(&input, lines(0..300)).unwrap();
     let command = |arguments: &[&str], checkpoint: Option<&str>| {
         let mut command = emulator.command(arguments);
         command.args(checkpoint.map(|name| ["--checkpoint", name]).into_iter().flatten());
@@ -58,4 +58,47 @@ async fn one_run_at_a_time_writes_a_list() {
         .collect();
     names.sort();
     assert_eq!(names, ["Blogs-Copy.refused", "Blogs.refused", "rows.jsonl", "rows.jsonl.refused"]);
+}
+
+#[tokio::test]
+async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let file = folder.file("rows.jsonl");
+    fs::write(&file, lines(0..3)).unwrap();
+    let list = folder.file("precious.txt");
+    let unknown = folder.file("rows.jsonl.unknown");
+    let precious = |path: &str| assert_eq!(fs::read_to_string(path).unwrap(), "precious");
+    fs::write(&list, "precious").unwrap();
+    let import = ["import", &file, "Blogs", "--mode", "insert", "--refused", &list];
+    let copy = ["copy", "Blogs", "Copy", "--create", "--refused", &list];
+    for command in [&import[..], &copy] {
+        let error = emulator.run(command).failed(2);
+        assert!(error.contains("precious.txt") && error.contains("--yes"), "{error}");
+        precious(&list);
+    }
+    // These fail before a row is refused.
+    for (code, command) in [
+        (2, ["copy", "Blogs", "R2", "--refused", &list, "--yes"]),
+        (6, ["import", &file, "Missing", "--refused", &list, "--yes"]),
+        (2, ["import", &file, "R2", "--refused", &list, "--yes"]),
+    ] {
+        emulator.run(&command).failed(code);
+        precious(&list);
+    }
+    fs::write(&unknown, "precious").unwrap();
+    let error = emulator.run(&["import", &file, "Blogs"]).failed(2);
+    assert!(error.contains("rows.jsonl.unknown") && error.contains("--yes"), "{error}");
+    precious(&unknown);
+    // Standard input has the lists of the table.
+    fs::write(folder.file("Blogs.refused"), "precious").unwrap();
+    let mut command = emulator.command(&["import", "-", "Blogs"]);
+    let error = Run::of(&command.current_dir(folder.path()).output().unwrap()).failed(2);
+    assert!(error.contains("Blogs.refused"), "{error}");
+    // With consent, a list is replaced by the rows of this run, and an empty one is removed.
+    emulator.run(&[&import[..], &["--yes"]].concat()).failed(4);
+    assert_eq!(fs::read_to_string(&list).unwrap().lines().count(), 3);
+    assert!(!Path::new(&unknown).exists());
+    emulator.run(&[&copy[..], &["--yes"]].concat()).done();
+    assert!(!Path::new(&list).exists());
 }

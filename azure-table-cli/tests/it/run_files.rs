@@ -1,5 +1,4 @@
-//! The files of a run: output, unfinished file, checkpoint, and the lists of rows that were not applied. No run damages
-//! the files of another one or of the user.
+//! The files of a run: output, unfinished file and checkpoint. No run damages the files of another one or of the user.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +28,7 @@ async fn end(mut child: Child) -> Run {
     Run::of(&child.wait_with_output().unwrap())
 }
 
-fn lines(rows: std::ops::Range<u32>) -> String {
+pub(crate) fn lines(rows: std::ops::Range<u32>) -> String {
     rows.map(|n| row(n).to_json().unwrap() + "\n").collect()
 }
 
@@ -93,49 +92,6 @@ async fn the_default_checkpoint_may_be_spelled_in_another_way() {
     let mut command = emulator.command(&export);
     Run::of(&command.current_dir(folder.path()).output().unwrap()).done();
     assert_eq!(names(&folder), ["x.jsonl"]);
-}
-
-#[tokio::test]
-async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
-    let (emulator, folder) = (Emulator::start(), Folder::new());
-    fill(&emulator, "Blogs", 3).await;
-    let file = folder.file("rows.jsonl");
-    fs::write(&file, lines(0..3)).unwrap();
-    let list = folder.file("precious.txt");
-    let unknown = folder.file("rows.jsonl.unknown");
-    let precious = |path: &str| assert_eq!(fs::read_to_string(path).unwrap(), "precious");
-    fs::write(&list, "precious").unwrap();
-    let import = ["import", &file, "Blogs", "--mode", "insert", "--refused", &list];
-    let copy = ["copy", "Blogs", "Copy", "--create", "--refused", &list];
-    for command in [&import[..], &copy] {
-        let error = emulator.run(command).failed(2);
-        assert!(error.contains("precious.txt") && error.contains("--yes"), "{error}");
-        precious(&list);
-    }
-    // These fail before a row is refused.
-    for (code, command) in [
-        (2, ["copy", "Blogs", "R2", "--refused", &list, "--yes"]),
-        (6, ["import", &file, "Missing", "--refused", &list, "--yes"]),
-        (2, ["import", &file, "R2", "--refused", &list, "--yes"]),
-    ] {
-        emulator.run(&command).failed(code);
-        precious(&list);
-    }
-    fs::write(&unknown, "precious").unwrap();
-    let error = emulator.run(&["import", &file, "Blogs"]).failed(2);
-    assert!(error.contains("rows.jsonl.unknown") && error.contains("--yes"), "{error}");
-    precious(&unknown);
-    // Standard input has the lists of the table.
-    fs::write(folder.file("Blogs.refused"), "precious").unwrap();
-    let mut command = emulator.command(&["import", "-", "Blogs"]);
-    let error = Run::of(&command.current_dir(folder.path()).output().unwrap()).failed(2);
-    assert!(error.contains("Blogs.refused"), "{error}");
-    // With consent, a list is replaced by the rows of this run, and an empty one is removed.
-    emulator.run(&[&import[..], &["--yes"]].concat()).failed(4);
-    assert_eq!(fs::read_to_string(&list).unwrap().lines().count(), 3);
-    assert!(!Path::new(&unknown).exists());
-    emulator.run(&[&copy[..], &["--yes"]].concat()).done();
-    assert!(!Path::new(&list).exists());
 }
 
 #[cfg(unix)]
