@@ -47,7 +47,9 @@ impl Terminal {
 
     fn spawn(&self, program: &Command) -> Child {
         let mut setsid = Command::new("setsid");
-        setsid.arg("--ctty").arg(program.get_program()).args(program.get_args());
+        // A script that runs in the background passes on that SIGINT is ignored.
+        setsid.args(["--ctty", "env", "--default-signal=INT"]);
+        setsid.arg(program.get_program()).args(program.get_args());
         for (name, value) in program.get_envs() {
             match value {
                 Some(value) => setsid.env(name, value),
