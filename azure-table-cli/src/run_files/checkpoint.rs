@@ -238,6 +238,7 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
 fn sync_folder(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
