@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
+#[cfg(unix)]
+use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::files::{fill, row};
@@ -60,9 +62,8 @@ async fn the_files_of_a_run_differ() {
     assert_eq!(names(&folder), Vec::<String>::new());
 
     fs::write(&file, lines(0..3)).unwrap();
-    let alias = folder.file("alias.jsonl");
     #[cfg(unix)]
-    std::os::unix::fs::symlink(&file, &alias).unwrap();
+    std::os::unix::fs::symlink(&file, folder.file("alias.jsonl")).unwrap();
     for (option, other) in [
         ("--refused", "rows.jsonl"),
         ("--checkpoint", "rows.jsonl"),
