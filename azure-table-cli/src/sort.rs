@@ -19,7 +19,7 @@ use row::Row;
 
 /// The memory for the rows of a run.
 const RUN_BYTES: usize = 64 * 1024 * 1024;
-/// The limit on runs; that many are merged into one.
+/// That many runs of a level are merged into one of the next level, so that a row is merged only a few times.
 const MAX_RUNS: usize = 64;
 
 /// Collects rows to be sorted by the key order of Azure Storage.
@@ -28,7 +28,8 @@ pub(crate) struct Sorter {
     rows: Vec<Row>,
     bytes: usize,
     max_bytes: usize,
-    runs: Vec<File>,
+    /// The runs, by how often their rows have been merged.
+    levels: Vec<Vec<File>>,
 }
 
 impl Sorter {
@@ -37,7 +38,7 @@ impl Sorter {
     }
 
     fn with_memory(max_bytes: usize) -> Self {
-        Self { rows: Vec::new(), bytes: 0, max_bytes, runs: Vec::new() }
+        Self { rows: Vec::new(), bytes: 0, max_bytes, levels: Vec::new() }
     }
 
     /// Adds a row. Its Timestamp and ETag are not kept.
@@ -50,23 +51,31 @@ impl Sorter {
 
     /// Returns the rows in order. Rows with equal keys are next to each other.
     pub(crate) fn finish(mut self) -> Result<SortedRows> {
-        if self.runs.is_empty() {
+        if self.levels.is_empty() {
             self.rows.sort_by(|a, b| a.key.cmp(&b.key));
             return Ok(SortedRows(Source::Memory(self.rows.into_iter())));
         }
         self.end_run()?;
-        Ok(SortedRows(Source::Runs(Merge::new(self.runs).map_err(failure)?)))
+        let runs = self.levels.into_iter().flatten();
+        Ok(SortedRows(Source::Runs(Merge::new(runs).map_err(failure)?)))
     }
 
     fn end_run(&mut self) -> Result<()> {
         self.rows.sort_by(|a, b| a.key.cmp(&b.key));
         let rows = self.rows.drain(..).map(Ok);
-        self.runs.push(write_run(rows).map_err(failure)?);
         self.bytes = 0;
-        if self.runs.len() >= MAX_RUNS {
-            let merged = Merge::new(std::mem::take(&mut self.runs)).and_then(write_run);
-            self.runs.push(merged.map_err(failure)?);
+        write_run(rows).and_then(|run| self.add_run(run)).map_err(failure)
+    }
+
+    fn add_run(&mut self, mut run: File) -> io::Result<()> {
+        for level in &mut self.levels {
+            level.push(run);
+            if level.len() < MAX_RUNS {
+                return Ok(());
+            }
+            run = write_run(Merge::new(level.drain(..))?)?;
         }
+        self.levels.push(vec![run]);
         Ok(())
     }
 }
@@ -129,8 +138,8 @@ impl Ord for Head {
 }
 
 impl Merge {
-    fn new(files: Vec<File>) -> io::Result<Self> {
-        let mut runs: Vec<_> = files.into_iter().map(BufReader::new).collect();
+    fn new(files: impl Iterator<Item = File>) -> io::Result<Self> {
+        let mut runs: Vec<_> = files.map(BufReader::new).collect();
         let mut next = BinaryHeap::new();
         for (run, reader) in runs.iter_mut().enumerate() {
             reader.rewind()?;
@@ -183,11 +192,11 @@ mod tests {
 
     #[test]
     fn more_runs_than_are_merged_at_a_time() {
-        let count = 40 * u32::try_from(MAX_RUNS).unwrap();
+        let limit = u32::try_from(MAX_RUNS).unwrap();
         let row = |n: u32| DynamicEntity::new("p", format!("{n:06}")).with("N", n);
-        let rows: Vec<_> = (0..count).map(|n| row(n * 7919 % count)).collect();
-        // Each row is a run of its own, and then every tenth row ends a run.
-        for memory in [1, 10 * 150] {
+        // Each row is a run of its own: three levels of runs. Then every tenth row ends a run.
+        for (count, memory) in [(limit * limit + limit + 1, 1), (40 * limit, 10 * 150)] {
+            let rows: Vec<_> = (0..count).map(|n| row(n * 7919 % count)).collect();
             let sorted = sorted(&rows, memory);
             assert_eq!(sorted, (0..count).map(row).collect::<Vec<_>>());
         }
