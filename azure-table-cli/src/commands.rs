@@ -43,7 +43,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Diff(args) => diff::run(args, globals).await,
         Command::Sas(args) => sas::run(args, globals).await,
         Command::Whoami(args) => whoami::run(args, globals).await,
-        Command::Sql(args) => sql::run(args, globals).await,
+        Command::Sql(args) => sql::run(args, globals),
         // `main` runs these without the runtime.
         Command::Serve(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
     }

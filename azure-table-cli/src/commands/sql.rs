@@ -2,15 +2,16 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 
-use tokio::process::Command;
 use zeroize::Zeroizing;
 
 use crate::args::{Globals, Sql};
 use crate::failure::{Exit, Failure, Result};
 
-pub(crate) async fn run(args: Sql, globals: &Globals) -> Result<()> {
+pub(crate) fn run(args: Sql, globals: &Globals) -> Result<()> {
     let connection = &globals.connection;
     for (is_given, option) in
         [(connection.dialect.is_some(), "--dialect"), (connection.allow_http, "--allow-http")]
@@ -34,13 +35,27 @@ pub(crate) async fn run(args: Sql, globals: &Globals) -> Result<()> {
     if let Some(text) = connection_string(globals)? {
         command.env("AZURE_STORAGE_CONNECTION_STRING", &*text);
     }
-    let status = command.status().await.map_err(|error| Failure::file("run", &program, error))?;
+    let status =
+        become_program(&mut command).map_err(|error| Failure::file("run", &program, error))?;
     match status.code() {
         Some(0) => Ok(()),
         // The program reported its error.
         Some(code) => Err(Failure::silent(u8::try_from(code).map_or(Exit::Failed, Exit::of_code))),
         None => Err(Failure::new(Exit::Failed, format!("azure-table-sql was stopped: {status}"))),
     }
+}
+
+/// Puts the program in the place of this one, so that it receives the signals and the shell its exit code. Returns only if that
+/// fails.
+#[cfg(unix)]
+fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Runs the program until it ends.
+#[cfg(not(unix))]
+fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
+    command.status()
 }
 
 /// Returns the connection for the program, `None` if no account is given: its help text works without an account.

@@ -20,9 +20,16 @@ impl Emulator {
 
     /// Returns the number of requests so far.
     pub(crate) fn requests(&self) -> u64 {
-        let requests = self.control("GET", "/-/requests?limit=1", "");
-        let requests: serde_json::Value = serde_json::from_str(&requests).unwrap();
-        requests["total"].as_u64().unwrap()
+        self.journal()["total"].as_u64().unwrap()
+    }
+
+    /// Returns the number of requests so far for each operation.
+    pub(crate) fn requests_by_operation(&self) -> serde_json::Value {
+        self.journal()["counts"].clone()
+    }
+
+    fn journal(&self) -> serde_json::Value {
+        serde_json::from_str(&self.control("GET", "/-/requests?limit=1", "")).unwrap()
     }
 
     fn control(&self, method: &str, path: &str, body: &str) -> String {
