@@ -36,7 +36,7 @@ impl Account {
     pub(crate) async fn new(connection: Connection, args: &Args) -> failure::Result<Self> {
         let tables = Tables::list(&connection).await?;
         let options = SchemaOptions::new()
-            .timestamps(args.times.into())
+            .timestamps(args.datetimes.into())
             .mixed(args.mixed.into())
             .with_timestamp(true);
         Ok(Self {
@@ -79,10 +79,9 @@ fn declared(
         if tables.find(&one.table).is_none() {
             return failed(Exit::NotFound, "the account does not have this table");
         }
-        let columns = one
-            .columns
-            .iter()
-            .map(|(name, edm_type)| (name.clone(), ColumnType::new(*edm_type, args.times.into())));
+        let columns = one.columns.iter().map(|(name, edm_type)| {
+            (name.clone(), ColumnType::new(*edm_type, args.datetimes.into()))
+        });
         let schema = match TableSchema::declared(columns, options) {
             Ok(schema) => schema,
             Err(error) => return failed(Exit::Usage, &error.to_string()),

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     pub(crate) columns: Vec<TableColumns>,
     /// Form of Edm.DateTime
     #[arg(long, value_enum, default_value = "nanos")]
-    pub(crate) times: TimeForm,
+    pub(crate) datetimes: Datetimes,
     /// Key ranges of a large table that are read at the same time
     #[arg(long, value_name = "COUNT")]
     pub(crate) partitions: Option<usize>,
@@ -83,7 +83,7 @@ impl From<MixedValues> for Mixed {
 
 /// The form of `Edm.DateTime` in SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimeForm {
+pub(crate) enum Datetimes {
     /// Timestamps in nanoseconds, of the years 1677 to 2262
     Nanos,
     /// Timestamps in microseconds, without the seventh digit
@@ -92,12 +92,12 @@ pub(crate) enum TimeForm {
     Ticks,
 }
 
-impl From<TimeForm> for Timestamps {
-    fn from(form: TimeForm) -> Self {
+impl From<Datetimes> for Timestamps {
+    fn from(form: Datetimes) -> Self {
         match form {
-            TimeForm::Nanos => Self::Nanos,
-            TimeForm::Micros => Self::Micros,
-            TimeForm::Ticks => Self::Ticks,
+            Datetimes::Nanos => Self::Nanos,
+            Datetimes::Micros => Self::Micros,
+            Datetimes::Ticks => Self::Ticks,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     NotFound = 6,
     /// The credential is missing or invalid, or does not permit the request.
     Denied = 8,
+    /// Stopped by Ctrl-C.
+    Interrupted = 130,
 }
 
 /// The reason why a run failed.
@@ -143,7 +145,7 @@ impl From<&azure_table_arrow::Error> for Failure {
                 "; pass --mixed rest for a JSON column with such values, or --sample all to infer the columns from all rows"
             }
             Error::MixedTypes { .. } => " (--mixed rest)",
-            Error::TimeOutOfRange { .. } => " (--times micros or ticks)",
+            Error::TimeOutOfRange { .. } => " (--datetimes micros or ticks)",
             _ => "",
         };
         Self::new(Exit::Failed, format!("{error}{option}"))

@@ -6,6 +6,7 @@ mod columns;
 mod confirm;
 mod connection;
 mod failure;
+mod interrupt;
 mod output;
 mod sample;
 mod session;
@@ -17,6 +18,7 @@ use args::Args;
 use clap::Parser as _;
 use confirm::confirm;
 use failure::Result;
+use interrupt::interruptible;
 use output::Output;
 
 #[tokio::main]
@@ -36,8 +38,11 @@ async fn run(args: Args) -> Result<()> {
         confirm(args.yes, &format!("replace the file {}?", file.display()))?;
     }
     let session = session::of(connection, &args).await?;
-    for statement in &sql {
-        output.write(session::query(&session, statement).await?).await?;
-    }
-    Ok(())
+    interruptible(async {
+        for statement in &sql {
+            output.write(session::query(&session, statement).await?).await?;
+        }
+        Ok(())
+    })
+    .await
 }

@@ -75,8 +75,9 @@ async fn a_time_outside_the_range_names_the_option() {
     let never: azure_table_client::edm::EdmDateTime = "9999-12-31T00:00:00Z".parse().unwrap();
     table.insert(&DynamicEntity::new("p", "1").with("Due", never)).await.unwrap();
     let error = emulator.run(&["SELECT Due FROM Times"]).failed(1);
-    assert!(error.contains("(--times micros or ticks)"), "{error}");
-    let shown = emulator.run(&["--times", "micros", "-o", "csv", "SELECT Due FROM Times"]).done();
+    assert!(error.contains("(--datetimes micros or ticks)"), "{error}");
+    let shown =
+        emulator.run(&["--datetimes", "micros", "-o", "csv", "SELECT Due FROM Times"]).done();
     assert_eq!(shown, "Due\n9999-12-31T00:00:00Z\n");
 }
 

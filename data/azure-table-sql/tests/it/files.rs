@@ -2,7 +2,11 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::process::Command;
 use std::process::Stdio;
+#[cfg(unix)]
+use std::thread;
 
 use azure_table_client::DynamicEntity;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -10,6 +14,8 @@ use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::metadata::RowGroupMetaData;
 
 use crate::support::Emulator;
+#[cfg(unix)]
+use crate::support::Run;
 
 /// A folder that is removed on drop.
 struct Folder(PathBuf);
@@ -126,6 +132,25 @@ async fn a_failed_query_leaves_no_file() {
         let file = folder.file(name);
         let run = emulator.run(&["SELECT Rating FROM Late", "--sample", "1", "--to", &file]);
         assert!(run.failed(1).contains("does not fit the schema"));
+        assert_eq!(folder.names(), [""; 0]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_query_leaves_no_file() {
+    let emulator = Emulator::start();
+    let folder = Folder::new("interrupted");
+    for (signal, name) in [("INT", "long.csv"), ("TERM", "long.parquet")] {
+        let sql = "SELECT value FROM range(0, 1000000000000)";
+        let mut program = emulator.begin(&[sql, "--to", &folder.file(name)]);
+        while folder.names().is_empty() {
+            assert_eq!(program.try_wait().unwrap(), None);
+            thread::yield_now();
+        }
+        let kill = Command::new("kill").args(["-s", signal, &program.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        assert_eq!(Run::of(program).failed(130), "azure-table-sql: interrupted\n");
         assert_eq!(folder.names(), [""; 0]);
     }
 }

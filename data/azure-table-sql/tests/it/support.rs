@@ -78,6 +78,12 @@ impl Emulator {
         let connection = self.connection_string();
         run_into(arguments, &[("AZURE_STORAGE_CONNECTION_STRING", &connection)], stdout)
     }
+
+    /// Starts the program, connected to the emulator.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Child {
+        let connection = self.connection_string();
+        begin(arguments, &[("AZURE_STORAGE_CONNECTION_STRING", &connection)], Stdio::piped())
+    }
 }
 
 impl Drop for Emulator {
@@ -96,6 +102,17 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Waits for the end of the program.
+    pub(crate) fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
     /// Asserts that the run succeeded. Returns standard output.
     pub(crate) fn done(self) -> String {
         assert_eq!((self.code, &*self.stderr), (0, ""), "{}", self.stdout);
@@ -116,7 +133,11 @@ pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Run {
 
 /// Runs the program with these variables only and this standard output.
 pub(crate) fn run_into(arguments: &[&str], variables: &[(&str, &str)], stdout: Stdio) -> Run {
-    let child = Command::new(env!("CARGO_BIN_EXE_azure-table-sql"))
+    Run::of(begin(arguments, variables, stdout))
+}
+
+fn begin(arguments: &[&str], variables: &[(&str, &str)], stdout: Stdio) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_azure-table-sql"))
         .args(arguments)
         .env_clear()
         .envs(variables.iter().copied())
@@ -124,12 +145,5 @@ pub(crate) fn run_into(arguments: &[&str], variables: &[(&str, &str)], stdout: S
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Run {
-        code: output.status.code().unwrap(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+        .unwrap()
 }
