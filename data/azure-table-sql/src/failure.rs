@@ -24,7 +24,7 @@ pub(crate) enum Exit {
     NotFound = 6,
     /// The credential is missing or invalid, or does not permit the request.
     Denied = 8,
-    /// Stopped by Ctrl-C.
+    /// Stopped by Ctrl-C or SIGTERM.
     Interrupted = 130,
 }
 

@@ -1,27 +1,31 @@
-//! Ctrl-C, and SIGTERM on Unix, while a query runs.
+//! Ctrl-C, and SIGTERM on Unix, while a file is written.
 
-use std::{io, process};
+use std::path::PathBuf;
+use std::{fs, io, process};
 
-use tokio::sync::oneshot;
+use crate::failure::{Exit, Failure, Result, note};
 
-use crate::failure::{Exit, Failure, Result};
+/// Signals that have arrived since it was created.
+pub(crate) struct Interrupt(Signals);
 
-/// Awaits a step. The first signal drops it, which removes its incomplete file; the second one ends the program at once.
-pub(crate) async fn interruptible<T>(step: impl Future<Output = Result<T>>) -> Result<T> {
-    let mut signals = Signals::listen().map_err(|error| {
-        Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
-    })?;
-    let (stop, stopped) = oneshot::channel();
-    tokio::spawn(async move {
-        signals.next().await;
-        let _ = stop.send(());
-        signals.next().await;
-        process::exit(Exit::Interrupted as i32);
-    });
-    tokio::select! {
-        biased;
-        Ok(()) = stopped => Err(Failure::new(Exit::Interrupted, "interrupted")),
-        result = step => result,
+impl Interrupt {
+    /// Keeps the signals from ending the program.
+    pub(crate) fn install() -> Result<Self> {
+        let signals = Signals::listen().map_err(|error| {
+            Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
+        })?;
+        Ok(Self(signals))
+    }
+
+    /// Removes this file and ends the program at the first signal.
+    pub(crate) fn removes(mut self, file: PathBuf) {
+        tokio::spawn(async move {
+            self.0.next().await;
+            // It has its final name if it is complete.
+            let _ = fs::remove_file(file);
+            note("azure-table-sql: interrupted");
+            process::exit(Exit::Interrupted as i32);
+        });
     }
 }
 

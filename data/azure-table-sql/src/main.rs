@@ -18,7 +18,6 @@ use args::Args;
 use clap::Parser as _;
 use confirm::confirm;
 use failure::Result;
-use interrupt::interruptible;
 use output::Output;
 
 #[tokio::main]
@@ -38,11 +37,8 @@ async fn run(args: Args) -> Result<()> {
         confirm(args.yes, &format!("replace the file {}?", file.display()))?;
     }
     let session = session::of(connection, &args).await?;
-    interruptible(async {
-        for statement in &sql {
-            output.write(session::query(&session, statement).await?).await?;
-        }
-        Ok(())
-    })
-    .await
+    for statement in &sql {
+        output.write(session::query(&session, statement).await?).await?;
+    }
+    Ok(())
 }

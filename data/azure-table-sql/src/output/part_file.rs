@@ -29,6 +29,11 @@ impl PartFile {
         Ok(Self { file, path: path.to_owned() })
     }
 
+    /// The incomplete file.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     pub(super) fn writer(&self) -> impl Write + Send + use<'_> {
         self.file.as_file()
     }
