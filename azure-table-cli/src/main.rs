@@ -60,7 +60,10 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
             Failure::new(Exit::Failed, format!("cannot start the runtime: {error}"))
         })?;
-    runtime.block_on(commands::run(command, globals))
+    let result = runtime.block_on(commands::run(command, globals));
+    // A lookup of a host may still wait for its answer.
+    runtime.shutdown_background();
+    result
 }
 
 fn report(failure: &Failure) -> ExitCode {

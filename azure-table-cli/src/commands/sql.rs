@@ -52,9 +52,10 @@ fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
-/// Runs the program until it ends.
-#[cfg(not(unix))]
+/// Runs the program until it ends. Ctrl-C ends the program, and not this one before it.
+#[cfg(windows)]
 fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
+    let _ignored = tokio::signal::windows::ctrl_c()?;
     command.status()
 }
 

@@ -136,38 +136,33 @@ fn whoami_shows_the_key_and_never_writes() {
 
 #[cfg(unix)]
 #[test]
-fn sql_runs_the_program_with_the_connection_in_its_environment() {
-    use std::os::unix::fs::PermissionsExt as _;
+fn sql_becomes_the_program_with_the_connection_in_its_environment() {
     use std::process::Stdio;
+
+    // The program is a shell, which prints what it receives.
+    const SCRIPT: &str = "echo \"$$ $AZURE_STORAGE_CONNECTION_STRING $*\"; exit 6";
 
     let folder = Folder::new();
     let run = |path: &str, arguments: &[&str]| {
-        Run::of(&command(arguments).env("PATH", path).output().unwrap())
+        let mut sql = command(arguments);
+        sql.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = sql.spawn().unwrap();
+        (child.id(), Run::of(&child.wait_with_output().unwrap()))
     };
-    let sql = |path: &str| run(path, &["--emulator", "sql", "--help", "SELECT 1"]);
-    let error = sql("").failed(1);
+    let sql = ["--emulator", "sql", "-c", SCRIPT, "sh"];
+    let error = run("", &sql).1.failed(1);
     assert!(error.contains("cargo install azure-table-sql"), "{error}");
-    let program = folder.path().join("azure-table-sql");
-    std::fs::write(&program, "#!/bin/sh\necho \"$AZURE_STORAGE_CONNECTION_STRING $*\"\nexit 6\n")
-        .unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", folder.path().join("azure-table-sql")).unwrap();
     let path = folder.path().to_str().unwrap();
-    let end = sql(path);
-    assert_eq!(
-        (end.code, end.out.as_str(), end.err.as_str()),
-        (Some(6), "UseDevelopmentStorage=true --help SELECT 1\n", "")
-    );
     // Everything after `sql` is for the program.
-    let end = run(path, &["--emulator", "sql", "--dialect", "cosmos", "--emulator", "-q"]);
-    assert_eq!(end.out, "UseDevelopmentStorage=true --dialect cosmos --emulator -q\n");
-    // It takes the place of azure-table, and so receives its signals.
-    std::fs::write(&program, "#!/bin/sh\necho $$\n").unwrap();
-    let mut sql = command(&["--emulator", "sql"]);
-    let child = sql.env("PATH", path).stdout(Stdio::piped()).spawn().unwrap();
-    let id = format!("{}\n", child.id());
-    assert_eq!(Run::of(&child.wait_with_output().unwrap()).out, id);
+    for arguments in [&["--help", "SELECT 1"][..], &["--dialect", "cosmos", "--emulator", "-q"]] {
+        let (id, end) = run(path, &[&sql, arguments].concat());
+        let out = format!("{id} UseDevelopmentStorage=true {}\n", arguments.join(" "));
+        assert_eq!((end.code, end.out, end.err), (Some(6), out, String::new()));
+    }
     for option in [&["--dialect", "cosmos"][..], &["--allow-http"]] {
-        let error = run(path, &[&["--emulator"], option, &["sql", "SELECT 1"]].concat()).failed(2);
+        let (_, end) = run(path, &[&["--emulator"], option, &["sql", "SELECT 1"]].concat());
+        let error = end.failed(2);
         assert!(error.contains(option[0]), "{error}");
     }
 }
