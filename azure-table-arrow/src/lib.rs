@@ -39,6 +39,8 @@
 //! The service stores no nulls: a null is a property that the row does not have. Texts are valid Unicode, since the client
 //! refuses a property with a lone surrogate. [`ColumnType`] lists the types.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod build;
 mod column;
 mod error;
