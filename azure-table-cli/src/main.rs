@@ -61,7 +61,7 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
             Failure::new(Exit::Failed, format!("cannot start the runtime: {error}"))
         })?;
     let result = runtime.block_on(commands::run(command, globals));
-    // A lookup of a host may still wait for its answer.
+    // Does not wait for lookups of hosts that have no answer yet.
     runtime.shutdown_background();
     result
 }

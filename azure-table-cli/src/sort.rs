@@ -19,7 +19,7 @@ use row::Row;
 
 /// The memory for the rows of a run.
 const RUN_BYTES: usize = 64 * 1024 * 1024;
-/// That many runs of a level are merged into one of the next level, so that a row is merged only a few times.
+/// The number of runs of a level that are merged into one run of the next level. A row is merged once for each level.
 const MAX_RUNS: usize = 32;
 
 /// Collects rows to be sorted by the key order of Azure Storage.

@@ -45,17 +45,17 @@ pub(crate) fn run(args: Sql, globals: &Globals) -> Result<()> {
     }
 }
 
-/// Puts the program in the place of this one, so that it receives the signals and the shell its exit code. Returns only if that
-/// fails.
+/// Replaces this program by the other one, which then receives the signals and returns its exit code to the shell. Returns only
+/// if that fails.
 #[cfg(unix)]
 fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
-/// Runs the program until it ends. Ctrl-C ends the program, and not this one before it.
+/// Runs the program until it ends. Ctrl-C does not end this one, which returns the exit code of the program.
 #[cfg(windows)]
 fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
-    let _ignored = tokio::signal::windows::ctrl_c()?;
+    let _ctrl_c = tokio::signal::windows::ctrl_c()?;
     command.status()
 }
 

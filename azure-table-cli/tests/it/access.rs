@@ -123,7 +123,12 @@ fn whoami_shows_the_key_and_never_writes() {
     assert!(!shown.contains(DEVELOPMENT_KEY), "{shown}");
     assert!(shown.contains("read rows        not known"), "{shown}");
     assert!(shown.contains("whoami never writes"), "{shown}");
-    let expected = serde_json::json!({ "GetServiceProperties": 1, "GetTableAcl": 1, "ListTables": 1, "Query": 1 });
+    let expected = serde_json::json!({
+        "GetServiceProperties": 1,
+        "GetTableAcl": 1,
+        "ListTables": 1,
+        "Query": 1,
+    });
     assert_eq!(emulator.requests_by_operation(), expected);
     // No program listens at this port.
     let mut offline = command(&["whoami"]);
