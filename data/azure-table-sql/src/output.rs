@@ -22,7 +22,6 @@ use futures_util::TryStreamExt as _;
 
 use crate::args::OutputFormat;
 use crate::failure::{self, Failure};
-use crate::interrupt::Interrupt;
 use part_file::{PartFile, followed};
 use sink::Sink;
 
@@ -61,9 +60,7 @@ impl Output {
                 Err(Failure::usage("--to FILE holds the result of a query; the statement has none"))
             }
             Some(path) => {
-                let interrupt = Interrupt::install()?;
                 let file = PartFile::create(path)?;
-                interrupt.removes(file.path().to_owned());
                 let mut sink = Sink::new(file.writer());
                 let written = write_to(frame, self.format, true, &mut sink).await;
                 sink.finish(written, |error| Failure::file("write", path, error))?;

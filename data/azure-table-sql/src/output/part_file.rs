@@ -4,19 +4,26 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result, note};
+use crate::interrupt;
 
-/// An incomplete file with a name of its own, which is removed on drop.
+/// An incomplete file with a name of its own, which is removed on drop, and at Ctrl-C or SIGTERM.
 pub(super) struct PartFile {
     file: NamedTempFile,
     path: PathBuf,
 }
 
 impl PartFile {
+    /// Creates the file. Ctrl-C and SIGTERM remove it and end the program from now on. It needs tokio's runtime.
     pub(super) fn create(path: &Path) -> Result<Self> {
+        // Before the file exists, so that no signal leaves it.
+        let interrupted = interrupt::listen().map_err(|error| {
+            Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
+        })?;
         let failure = |error| Failure::file("create", path, error);
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -26,12 +33,15 @@ impl PartFile {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
+        let incomplete = file.path().to_owned();
+        tokio::spawn(async move {
+            interrupted.await;
+            // After `persist`, this name is gone.
+            let _ = fs::remove_file(incomplete);
+            note("azure-table-sql: interrupted");
+            process::exit(Exit::Interrupted as i32);
+        });
         Ok(Self { file, path: path.to_owned() })
-    }
-
-    /// The incomplete file.
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
     }
 
     pub(super) fn writer(&self) -> impl Write + Send + use<'_> {
