@@ -237,12 +237,16 @@ impl<T: TableEntity> Bulk<T> {
     ) -> Result<BulkReport, BulkError> {
         let core = Arc::clone(self.table.core());
         let target = self.table.target().clone();
-        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, &core.clock);
+        let begun = T::check_columns().map_err(Error::from);
+        let begun = begun.and_then(|()| self.monitor.begin(self.keeps_all, &core.clock));
+        let (run_id, is_resumed) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.monitor.stop(Arc::new(error));
+                return self.monitor.into_report().into_result();
+            }
+        };
         let job = Job { target, run_id };
-        if let Err(fault) = T::check_columns() {
-            self.monitor.stop(Arc::new(Error::from(fault)));
-            return self.monitor.into_report().into_result();
-        }
         let run = Run {
             retry: self.retry.unwrap_or_else(|| core.retry.clone()),
             earlier: is_resumed.then(|| core.clock.instant()),

@@ -82,6 +82,7 @@ impl ClientCore {
             base: self.endpoint.shared_base(),
             protocol: self.protocol,
             write_id: self.settings.write_id.clone(),
+            clock: Arc::clone(&self.clock),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The clock of a client: the time of day, durations and timers.
+//! The clock of a client: the time of day, durations, timers, and the random bytes of ids.
 //!
-//! This is the only place where the client uses the timers of its runtime.
+//! This is the only place where the client uses the timers of its runtime and the operating system's random source.
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +14,7 @@ use futures_util::future::{Either, select};
 /// A timer; see [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The time of day, durations and timers.
+/// The time of day, durations and timers, and random bytes: the values that differ between two runs.
 ///
 /// A client and the mock that it calls share one clock, so that they agree on the time when a test advances it.
 ///
@@ -62,6 +63,19 @@ pub trait Clock: fmt::Debug + Send + Sync {
     /// A duration that the runtime cannot represent may be cut.
     fn sleep(&self, duration: Duration) -> Sleep {
         Box::pin(tokio::time::sleep(duration))
+    }
+
+    /// Fills `bytes` with random bytes for the ids of requests and writes, which prove outcomes: no two programs may
+    /// draw the same ones.
+    ///
+    /// The default reads the operating system's source at each call. A generator in the program would repeat its
+    /// bytes in a fork, and after a virtual machine is started twice from one snapshot. A test can override this to
+    /// repeat a run.
+    ///
+    /// # Errors
+    /// The operating system has no random source, or refuses to read it.
+    fn fill_random(&self, bytes: &mut [u8]) -> io::Result<()> {
+        getrandom::fill(bytes).map_err(io::Error::from)
     }
 }
 

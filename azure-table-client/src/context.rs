@@ -226,7 +226,8 @@ impl TableContext {
     #[expect(clippy::needless_pass_by_value, reason = "like save_changes_with")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&self.tracker, &options, hook, 0, &HashSet::new())?;
+        let (tracker, clock) = (&self.tracker, &self.core.clock);
+        let candidates = plan::candidates(tracker, clock, &options, hook, 0, &HashSet::new())?;
         let groups = plan::groups(&self.tracker, &candidates, &options, &self.core)?;
         Ok(SavePlan::of(&groups))
     }

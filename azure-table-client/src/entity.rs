@@ -29,7 +29,7 @@ pub(crate) use rows::{Entities, OfKind};
 #[doc(hidden)]
 pub use series::{SeriesField, SeriesName, SplitField};
 pub use write::{EncodeError, PropertyWriter};
-pub(crate) use write::{PropertyName, PropertySink, new_write_id};
+pub(crate) use write::{PropertyName, PropertySink};
 
 pub(crate) use crate::decode::{
     Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,

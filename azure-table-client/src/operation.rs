@@ -6,6 +6,7 @@ pub(crate) mod continuation;
 pub(crate) mod cursor;
 pub(crate) mod entity;
 mod entity_json;
+mod id;
 pub(crate) mod key;
 mod location;
 pub(crate) mod origin;

@@ -17,7 +17,6 @@ use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 use tokio::sync::Semaphore;
-use uuid::Uuid;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
@@ -132,12 +131,15 @@ impl Pipeline {
         options: &CallOptions,
         trace: &CallTrace<'_>,
     ) -> Result<Reply, Error> {
-        let client_request_id =
-            options.client_request_id.clone().unwrap_or_else(new_client_request_id);
+        let client_request_id = match &options.client_request_id {
+            Some(id) => id.clone(),
+            None => self.clock.random_id()?.to_string(),
+        };
         check_client_request_id(&client_request_id)?;
         // Bodies are in the client's own format.
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
-        let Some(batch) = transaction::in_batch(request, protocol, self.endpoint.base())? else {
+        let base = self.endpoint.base();
+        let Some(batch) = transaction::in_batch(request, protocol, base, &self.clock)? else {
             return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
         };
         // Boxed, so that the futures of all other calls do not reserve space for it.
@@ -179,10 +181,4 @@ fn check_client_request_id(id: &str) -> Result<(), Error> {
     Err(Error::invalid_input(format!(
         "a client request id has at most {MAX_CLIENT_REQUEST_ID} visible ASCII characters"
     )))
-}
-
-/// A random UUID. It distinguishes requests in logs and protects nothing, so it needs no system call.
-fn new_client_request_id() -> String {
-    let id = uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid();
-    id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
 }

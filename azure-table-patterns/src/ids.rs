@@ -1,4 +1,4 @@
-//! Ids of attempts, which tell the rows of one attempt from those of another.
+//! Ids of acquisitions, which tell the rows of one attempt from those of another.
 
 use uuid::Uuid;
 

@@ -15,6 +15,7 @@ use azure_table_client::client::Query;
 use azure_table_client::entity::{HasIndexes, IndexDefinition, IntoKey, KeyRange, NamedTable};
 use azure_table_client::filter::{Column, Filter, HasColumns, Literal};
 use azure_table_client::{DynamicEntity, ETag, EntityKey, Stored, TableClient, TableServiceClient};
+use uuid::Uuid;
 
 use self::attempt::Values;
 pub use self::lookup::{Lookup, LookupPlan};
@@ -118,7 +119,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     pub async fn insert(&self, entity: &T) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
-        let attempt = self.attempt(key, None, Some(values));
+        let attempt = self.attempt(key, None, Some(values))?;
         let write = self.opening(&attempt)?.insert(entity);
         self.apply(attempt, write).await
     }
@@ -135,7 +136,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
         let former = self.former_values(&key, etag).await?;
-        let attempt = self.attempt(key, Some(former), Some(values));
+        let attempt = self.attempt(key, Some(former), Some(values))?;
         let write = self.opening(&attempt)?.replace(entity, etag);
         self.apply(attempt, write).await
     }
@@ -151,7 +152,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         let former = self.former_values(&key, etag).await?;
         let kept = values.into_iter().zip(&former).map(|(new, old)| new.or_else(|| old.clone()));
         let kept = kept.collect();
-        let attempt = self.attempt(key, Some(former), Some(kept));
+        let attempt = self.attempt(key, Some(former), Some(kept))?;
         let write = self.opening(&attempt)?.merge(entity, etag);
         self.apply(attempt, write).await
     }
@@ -164,7 +165,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         let key = key.into_key().map_err(azure_table_client::Error::from)?;
         self.entities.transaction().delete(&key, etag).check()?;
         let former = self.former_values(&key, etag).await?;
-        let attempt = self.attempt(key.clone(), Some(former), None);
+        let attempt = self.attempt(key.clone(), Some(former), None)?;
         let write = self.opening(&attempt)?.delete(key, etag);
         self.apply(attempt, write).await.map(drop)
     }
@@ -215,7 +216,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             let value = row.value(index.property);
             let text = value.map(|value| rows::text(index, value)).transpose()?;
             if let Some(text) = &text {
-                let row = IndexRow::new(index, text, row.key(), crate::ids::attempt_id())?;
+                let row = IndexRow::new(index, text, row.key(), Uuid::nil())?;
                 self.rows(index).transaction().insert(&row).check()?;
             }
             texts.push(text);

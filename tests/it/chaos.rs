@@ -14,11 +14,10 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
-use azure_table_tests::chaos::{faults, first_seed, seeds, setting};
+use azure_table_tests::chaos::{RoundClock, faults, first_seed, seeds, setting};
 use azure_table_tests::sized;
 use fastrand::Rng;
 
@@ -149,10 +148,7 @@ async fn run(seed: u64, operations: usize, setup: fn(u64) -> Setup) -> Run {
 }
 
 async fn round(seed: u64, setup: Setup) -> Run {
-    // A wait until a date depends on the fraction of the second, so each round has its own clock.
-    let clock =
-        TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600));
-    let mock = MockTableService::builder().clock(Arc::new(clock)).build();
+    let mock = MockTableService::builder().clock(Arc::new(RoundClock::new(seed))).build();
     let world = World::new(&mock, setup).await;
     mock.faults().seed(seed);
     // The client draws its waits from the thread's generator.

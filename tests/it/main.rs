@@ -44,6 +44,7 @@ mod outcome_table;
 mod outcomes;
 mod plans;
 mod random_filters;
+mod random_ids;
 mod random_queries;
 mod readers;
 mod real_replies;

@@ -15,16 +15,15 @@ use std::fmt::Debug;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{RetryPolicy, TableServiceClient};
 use fastrand::Rng;
 use tokio::task::yield_now;
 
-pub use clock::MachineClock;
+pub use clock::{MachineClock, RoundClock};
 use faults::ActiveFault;
 
 /// The seeds reserved for the rounds of one seed of a run.
@@ -34,10 +33,12 @@ const SETTLING: Duration = Duration::from_secs(2 * 60);
 
 /// Creates a mock that follows tokio's time and keeps no requests.
 pub fn mock() -> MockTableService {
-    // A wait until a date depends on the fraction of the second.
-    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600);
-    let clock = TokioClock::starting_at(start);
-    MockTableService::builder().clock(Arc::new(clock)).kept_requests(0).build()
+    mock_with(0)
+}
+
+/// Creates a mock whose clients draw their ids from the seed.
+fn mock_with(seed: u64) -> MockTableService {
+    MockTableService::builder().clock(Arc::new(RoundClock::new(seed))).kept_requests(0).build()
 }
 
 /// One mock with faults, and the machines whose programs use it.
@@ -86,9 +87,9 @@ impl Report {
 
 impl Round {
     fn new(seed: u64) -> Self {
-        let mock = mock();
+        let mock = mock_with(seed);
         mock.faults().seed(seed);
-        // Clients draw their waits and ids from the thread's generator.
+        // Clients draw their waits from the thread's generator.
         fastrand::seed(seed);
         Self { seed, mock, faults: Vec::new(), requests: Arc::default() }
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::report::{BulkReport, Cause, Progress, RowOutcome, RowResult};
 use super::{Checkpoint, KEPT_RESULTS};
 use crate::clock::SharedClock;
-use crate::entity::new_write_id;
+use crate::error::Error;
 use crate::lock::lock;
 
 /// Observes a run, also after its future was dropped.
@@ -69,13 +69,18 @@ impl BulkMonitor {
 
     /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes an
     /// earlier run.
-    pub(super) fn begin(&self, keeps_all: bool, clock: &SharedClock) -> (Uuid, bool) {
+    pub(super) fn begin(
+        &self,
+        keeps_all: bool,
+        clock: &SharedClock,
+    ) -> Result<(Uuid, bool), Error> {
         let mut state = lock(&self.0);
         let is_resumed = state.checkpoint != Checkpoint::new();
-        let id = *state.checkpoint.run_id.get_or_insert_with(new_write_id);
+        let id = state.checkpoint.run_id.map_or_else(|| clock.random_id(), Ok)?;
+        state.checkpoint.run_id = Some(id);
         state.start = Some((clock.instant(), Arc::clone(clock)));
         state.keeps_all = keeps_all;
-        (id, is_resumed)
+        Ok((id, is_resumed))
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

@@ -8,8 +8,9 @@ use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
 use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker};
 use crate::client_core::ClientCore;
+use crate::clock::SharedClock;
 use crate::edm::EdmValue;
-use crate::entity::{EntityKey, new_write_id};
+use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::entity;
 use crate::operation::transaction::{self, Batch, Refused};
@@ -77,6 +78,7 @@ pub(super) struct RequestGroup {
 /// before it is written. The index in the report counts from `first`.
 pub(super) fn candidates(
     tracker: &Tracker,
+    clock: &SharedClock,
     options: &SaveOptions,
     mut hook: Option<&mut EntityHook>,
     first: usize,
@@ -88,7 +90,8 @@ pub(super) fn candidates(
             continue;
         }
         let result = first + candidates.len();
-        let candidate = candidate(tracker, id, tracked, options, hook.as_deref_mut(), result)?;
+        let candidate =
+            candidate(tracker, clock, (id, tracked), options, hook.as_deref_mut(), result)?;
         candidates.extend(candidate);
     }
     Ok(candidates)
@@ -97,8 +100,8 @@ pub(super) fn candidates(
 /// Returns the change of one entity; `None` if there is nothing to send.
 pub(super) fn candidate(
     tracker: &Tracker,
-    id: &Identity,
-    tracked: &Tracked,
+    clock: &SharedClock,
+    (id, tracked): (&Identity, &Tracked),
     options: &SaveOptions,
     hook: Option<&mut EntityHook>,
     result: usize,
@@ -107,7 +110,7 @@ pub(super) fn candidate(
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
-    let wire = wire(tracked, &change, hook, tracker.write_id());
+    let wire = wire(tracked, &change, hook, tracker.write_id(), clock)?;
     let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
     Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
 }
@@ -117,18 +120,19 @@ fn wire(
     change: &Change,
     hook: Option<&mut EntityHook>,
     write_id: Option<&str>,
-) -> Change {
+    clock: &SharedClock,
+) -> Result<Change, Error> {
     let mut wire = change.clone();
-    let Some(written) = wire.properties_mut() else { return wire };
+    let Some(written) = wire.properties_mut() else { return Ok(wire) };
     if let Some(hook) = hook {
         let mut entity = MapEntity::new(tracked.key(), written).to_dynamic();
         hook(&mut entity);
         *written = Arc::new(entity.into_parts().1.into_iter().collect());
     }
     if let Some(column) = write_id {
-        Arc::make_mut(written).insert(column.to_owned(), new_write_id().into());
+        Arc::make_mut(written).insert(column.to_owned(), clock.random_id()?.into());
     }
-    wire
+    Ok(wire)
 }
 
 /// The target of writes whose ids are among their properties.

@@ -40,7 +40,8 @@ impl TableContext {
         self.tracker.drop_equal_updates();
         let first = self.last_report.results.len();
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&self.tracker, &options, hook, first, skip);
+        let (tracker, clock) = (&self.tracker, &self.core.clock);
+        let candidates = plan::candidates(tracker, clock, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let groups = plan::groups(&self.tracker, &candidates, &options, &self.core);
         self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {

@@ -210,11 +210,6 @@ fn too_many(name: &str, count: usize) -> EncodeError {
     LimitError::TooManyProperties { property: name.to_owned(), count }.into()
 }
 
-/// A random id for a write.
-pub(crate) fn new_write_id() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid()
-}
-
 /// An entity that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

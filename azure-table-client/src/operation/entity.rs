@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
-    Readable, Row, TableEntity, new_write_id,
+    Readable, Row, TableEntity,
 };
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -119,8 +119,9 @@ pub(crate) fn write<T: TableEntity>(
     let Target { table, protocol, .. } = target;
     let mut body = Vec::with_capacity(512);
     let keys = (&**partition_key, &**row_key);
-    let write_id =
-        target.write_id.as_deref().map(|column| (column, id.unwrap_or_else(new_write_id)));
+    let new_id =
+        |column| Ok::<_, Error>((column, id.map_or_else(|| target.clock.random_id(), Ok)?));
+    let write_id = target.write_id.as_deref().map(new_id).transpose()?;
     protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
     let mut path = String::with_capacity(32 + table.len() + keys.0.len() + keys.1.len());
     write.path(&mut path, table, partition_key, row_key);

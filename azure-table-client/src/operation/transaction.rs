@@ -16,7 +16,8 @@ use uuid::Uuid;
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
 use super::{Header, Request, ResponseInfo, Target};
-use crate::entity::{EntityKey, TableEntity, new_write_id};
+use crate::clock::SharedClock;
+use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::TRANSACTION_OPERATIONS;
@@ -64,11 +65,9 @@ impl Deref for Committed {
 #[derive(Debug)]
 pub(crate) struct Batch {
     target: Target,
-    /// The id of all writes that are encoded here.
-    id: Uuid,
-    /// The id of one of the writes.
+    /// The id of the writes; drawn with the first one that is encoded here.
     write_id: Option<Uuid>,
-    /// The boundaries of the body, and of the changeset that is in it.
+    /// The boundaries of the body, and of the changeset that is in it; drawn with the first operation.
     outer: String,
     inner: String,
     /// The body without its closing boundaries.
@@ -121,10 +120,6 @@ pub(crate) struct Sent {
 
 impl Batch {
     pub(crate) fn new(target: Target) -> Self {
-        let id = |kind| format!("{kind}_{}", Uuid::from_u128(fastrand::u128(..)));
-        let (outer, inner) = (id("batch"), id("changeset"));
-        let mut body = Vec::with_capacity(1024);
-        Writer::new(&mut body, &outer).parts(&inner);
         // The response contains no property, so that the level of JSON does not matter.
         let protocol = target.protocol.typed();
         let headers = header_lines([
@@ -134,16 +129,25 @@ impl Batch {
         let content_type = [(&header::CONTENT_TYPE, protocol.format().content_type())];
         Self {
             target,
-            id: new_write_id(),
             write_id: None,
-            outer,
-            inner,
-            body,
+            outer: String::new(),
+            inner: String::new(),
+            body: Vec::with_capacity(1024),
             headers,
             content_type: header_lines(content_type),
             partition_key: None,
             row_keys: RowKeys::default(),
         }
+    }
+
+    /// Begins the body, unless an earlier operation began it.
+    fn begin(&mut self) -> Result<(), Error> {
+        if self.outer.is_empty() {
+            let id = self.target.clock.random_id()?;
+            (self.outer, self.inner) = (format!("batch_{id}"), format!("changeset_{id}"));
+            Writer::new(&mut self.body, &self.outer).parts(&self.inner);
+        }
+        Ok(())
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -183,20 +187,23 @@ impl Batch {
             header: header.as_ref(),
             has_body: true,
         };
-        let id = self.id;
+        let id = match (&self.target.write_id, self.write_id) {
+            (Some(_), None) => Some(self.target.clock.random_id().map_err(of_entity)?),
+            (_, id) => id,
+        };
         self.add(
             head,
             keys,
             |out, target| write.path(out, &target.table, keys.0, keys.1),
             |out, Target { protocol, write_id, .. }| {
-                let write_id = write_id.as_deref().map(|column| (column, id));
+                let write_id = write_id.as_deref().zip(id);
                 let format = protocol.format();
                 format
                     .write_entity(out, entity, keys, write_id, protocol.dialect())
                     .map_err(|error| of_entity(error.into()))
             },
         )?;
-        self.write_id = self.write_id.or(self.target.write_id.is_some().then_some(id));
+        self.write_id = id;
         Ok(())
     }
 
@@ -255,6 +262,7 @@ impl Batch {
         body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
         self.check(partition_key, row_key)
+            .and_then(|()| Ok(self.begin()?))
             .map_err(|refused| self.refusal(refused, head, partition_key, row_key))?;
         let index = self.len();
         let end = self.body.len();
@@ -364,25 +372,36 @@ pub(crate) fn in_batch(
     request: &Request,
     protocol: Protocol,
     base: &str,
+    clock: &SharedClock,
 ) -> Result<Option<Request>, Error> {
     let is_of_row = request.operation == Operation::Get || request.operation.is_entity_write();
     if !is_of_row || request.path.len() + 1 + request.query.as_str().len() <= URL_BYTES {
         return Ok(None);
     }
     let whole = if request.is_write() { write_in_batch } else { read_in_batch };
-    whole(request, protocol, base).map(Some)
+    whole(request, protocol, base, clock).map(Some)
 }
 
-fn write_in_batch(write: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
-    let (table, base) = (Arc::from(&*write.resource), Arc::from(base));
-    let mut batch = Batch::new(Target { table, base, protocol, write_id: None });
+fn write_in_batch(
+    write: &Request,
+    protocol: Protocol,
+    base: &str,
+    clock: &SharedClock,
+) -> Result<Request, Error> {
+    let (table, base, clock) = (Arc::from(&*write.resource), Arc::from(base), Arc::clone(clock));
+    let mut batch = Batch::new(Target { table, base, protocol, write_id: None, clock });
     batch.push(write, "", "").map_err(|refused| Error::from(refused).with_batch(None, None))?;
     let (request, _) = batch.finish()?;
     Ok(Request { operation: write.operation, ..request })
 }
 
-fn read_in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
-    let boundary = format!("batch_{}", Uuid::from_u128(fastrand::u128(..)));
+fn read_in_batch(
+    read: &Request,
+    protocol: Protocol,
+    base: &str,
+    clock: &SharedClock,
+) -> Result<Request, Error> {
+    let boundary = format!("batch_{}", clock.random_id()?);
     let mut target = read.path.clone();
     if !read.query.as_str().is_empty() {
         target.push('?');

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::rows::{IndexRow, Marker, key};
 use super::{Indexed, MARKER_RETENTION};
-use crate::{Error, ids};
+use crate::Error;
 
 /// The requests that are sent again after an unknown outcome.
 const TRIES: usize = 4;
@@ -67,7 +67,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         target: EntityKey,
         before: Option<Values>,
         after: Option<Values>,
-    ) -> Attempt {
+    ) -> Result<Attempt, Error> {
         let is_update = before.is_some() && after.is_some();
         let absent = || vec![None; T::INDEXES.len()];
         let (before, after) = (before.unwrap_or_else(absent), after.unwrap_or_else(absent));
@@ -75,13 +75,13 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         let changes = changes.filter(|((_, old), new)| old != new);
         let changes: Vec<_> =
             changes.map(|((index, old), new)| Change { index, old, new }).collect();
-        Attempt {
-            id: ids::attempt_id(),
+        Ok(Attempt {
+            id: self.entities.clock().random_id()?,
             target,
             has_marker: !is_update || !changes.is_empty(),
             changes,
             began: self.entities.clock().instant(),
-        }
+        })
     }
 
     pub(super) fn has_expired(&self, attempt: &Attempt) -> bool {

@@ -118,7 +118,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
 
     /// The time of the service: the Timestamp of a row written now. The clock of this machine may be off.
     async fn service_time(&self) -> Result<Option<EdmDateTime>, Error> {
-        let mut row = Marker::new(HELPERS, crate::ids::attempt_id(), false);
+        let mut row = Marker::new(HELPERS, self.markers.clock().random_id()?, false);
         row.row = format!("{HELPERS}sweep");
         self.markers.insert_or_replace(&row).await?;
         Ok(self

@@ -11,7 +11,6 @@ use uuid::Uuid;
 use super::rows::{self, RowKeys};
 use super::{Header, Version, WideTable};
 use crate::Error;
-use crate::ids::attempt_id;
 
 /// The bytes of the columns of a header row.
 const HEADER_BYTES: usize = 256;
@@ -34,7 +33,7 @@ impl<'t> Write<'t> {
         key: &EntityKey,
         entity: Option<&DynamicEntity>,
     ) -> Result<Self, azure_table_client::Error> {
-        let (keys, generation) = (RowKeys::of(&key.row_key), attempt_id());
+        let (keys, generation) = (RowKeys::of(&key.row_key), table.table.clock().random_id()?);
         keys.check(&key.partition_key)?;
         let divide = |entity| rows::divide(entity, &keys, generation, table.request_bytes / 4);
         let parts = entity.map(divide).transpose()?.unwrap_or_default();

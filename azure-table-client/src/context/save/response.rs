@@ -221,7 +221,8 @@ impl TableContext {
             }
             let hook = self.hooks.writing.as_deref_mut();
             let next = self.tracker.get(id).map_or(Ok(None), |tracked| {
-                plan::candidate(&self.tracker, id, tracked, options, hook, candidate.result)
+                let (tracker, clock) = (&self.tracker, &self.core.clock);
+                plan::candidate(tracker, clock, (id, tracked), options, hook, candidate.result)
             });
             match (next, applied) {
                 // The program changed the entity again after that attempt.
