@@ -37,6 +37,7 @@ mod layers;
 mod listed_keys;
 mod long_keys;
 mod many_keys;
+mod misdirected_replies;
 mod mock;
 mod mock_data;
 mod outcome_bugs;

@@ -47,7 +47,10 @@ macro_rules! setters {
     };
     (@client_request_id $field:ident) => {
         /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-        /// visible ASCII characters. By default each request has a random UUID.
+        /// visible ASCII characters. By default each call has a random UUID.
+        ///
+        /// The service echoes the id, which shows whether a response belongs to the request. With one id for several
+        /// calls, the response to one of them can pass for the response to another.
         pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
             self.$field.client_request_id = Some(id.into());
             self

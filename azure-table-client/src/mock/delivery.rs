@@ -69,7 +69,7 @@ impl MockTableService {
             response.body.truncate(response.body.len() / 2);
         }
         recording.end(response.status, failure);
-        response
+        if effects.is_reply_swapped { self.0.faults.swap_reply(response) } else { response }
     }
 
     /// Responds to a request that no fault strikes, and does not record it.

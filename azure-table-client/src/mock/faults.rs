@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use http::HeaderValue;
+
 use self::delayed::Delayed;
 use self::effects::FaultKind;
 pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
@@ -22,6 +24,8 @@ use self::throttle::Buckets;
 use super::core::{ClockSetting, ServiceClock, Skew};
 use super::request::Request;
 use crate::lock::lock;
+use crate::transport::HttpResponse;
+use crate::wire::headers;
 
 /// The abilities of the host that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub(super) enum Host {
 pub(super) struct FaultPlan {
     state: Mutex<State>,
     delayed: Delayed,
+    /// The response that the next request with [`Fault::swap_reply`] receives.
+    swapped: Mutex<Option<HttpResponse>>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +64,18 @@ struct ActiveFault {
 }
 
 impl FaultPlan {
+    /// Exchanges a response for that of the previous request with [`Fault::swap_reply`]. The first request receives its
+    /// own response with the id of another request.
+    pub(super) fn swap_reply(&self, response: HttpResponse) -> HttpResponse {
+        lock(&self.swapped).replace(response.clone()).unwrap_or_else(|| {
+            let mut response = response;
+            if let Some(id) = response.headers.get_mut(&headers::X_MS_CLIENT_REQUEST_ID) {
+                *id = HeaderValue::from_static("00000000-0000-0000-0000-000000000000");
+            }
+            response
+        })
+    }
+
     /// Decides the effects on the next request.
     pub(super) fn decide(&self, host: Host, request: &Request<'_>, now: SystemTime) -> Effects {
         let mut state = lock(&self.state);

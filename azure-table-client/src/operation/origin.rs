@@ -11,19 +11,59 @@ use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, PayloadFormat, headers, service_error};
 
-/// Whether the response proves the outcome of its attempt: a success, an error of the service about the
-/// request (4xx), or an error of the service that is too busy to begin. `status` is the
-/// status of the response or, for a batch, of the response in it.
+/// Whether the response proves the outcome of its attempt: a success, an error of the service that refuses the
+/// request, or an error of the service that is too busy to begin. `status` is the status of the response or, for a
+/// batch, of the response in it.
 pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     if status.is_success() {
         return true;
     }
     let body = batch::failed_body(headers, body).unwrap_or(body);
     let Some(error) = service_error::parse(body) else { return false };
-    status.is_client_error() || ErrorCode::from(error.code).is_throttling()
+    match Refusal::of(status) {
+        Some(Refusal::OfRequest) => true,
+        Some(Refusal::Busy) => ErrorCode::from(error.code).is_throttling(),
+        None => false,
+    }
 }
 
-/// Returns an error if the response reports success but is not from the service, or belongs to another request.
+/// The reason why the service did not begin a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// The request itself.
+    OfRequest,
+    /// The load, if the error code says so.
+    Busy,
+}
+
+impl Refusal {
+    /// Returns the reason that a status states; `None` if the service may have begun the request. All other statuses,
+    /// such as 408 and 410 of Cosmos DB, are `None`: the service stopped waiting for a part of itself, which may
+    /// apply the write later.
+    ///
+    /// Sources: [Common error codes][common], [Table error codes][table], [status codes of
+    /// Cosmos DB][cosmos].
+    ///
+    /// [common]: https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
+    /// [table]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
+    /// [cosmos]: https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb
+    fn of(status: StatusCode) -> Option<Self> {
+        match status.as_u16() {
+            400 | 401 | 403..=406 | 409 | 411..=417 | 429 | 431 => Some(Self::OfRequest),
+            503 => Some(Self::Busy),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the response echoes the id of another request. Versions of the service before 2019 do not echo the id. A
+/// header has no white space at its ends.
+pub(crate) fn is_of_another_request(headers: &HeaderMap, client_request_id: &str) -> bool {
+    let echoed = headers.get(&headers::X_MS_CLIENT_REQUEST_ID);
+    echoed.is_some_and(|id| id.as_bytes().trim_ascii() != client_request_id.trim().as_bytes())
+}
+
+/// Returns an error if the response reports success but is not from the service.
 /// Only writes and the check whether a table exists require proof that the service sent it.
 pub(crate) fn foreign(
     request: &Request,
@@ -31,16 +71,9 @@ pub(crate) fn foreign(
     headers: &HeaderMap,
     body: &[u8],
     dialect: Dialect,
-    client_request_id: &str,
 ) -> Option<Error> {
     if !status.is_success() {
         return None;
-    }
-    let echoed = headers.get(&headers::X_MS_CLIENT_REQUEST_ID);
-    if echoed.is_some_and(|id| id.as_bytes() != client_request_id.as_bytes()) {
-        return Some(Error::unexpected_reply(
-            "the response belongs to another request: its x-ms-client-request-id differs",
-        ));
     }
     if request.operation == Operation::Insert
         && !body.is_empty()

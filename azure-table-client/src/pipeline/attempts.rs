@@ -17,7 +17,7 @@ use super::location::{LocationMode, Route};
 use super::prepare::AttemptValues;
 use super::retry::{self, RetryPolicy};
 use super::trace::{AttemptTrace, CallTrace, integer};
-use super::{CallOptions, Pipeline, unreachable};
+use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
@@ -182,7 +182,7 @@ impl<'c> Attempts<'c> {
 
     fn end(self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.route.location());
-        let hint = failure.transport().and_then(|error| unreachable::hint(error, endpoint));
+        let hint = failure.hint(endpoint);
         if failure.is_timeout()
             && self.deadline.is_some_and(|at| self.pipeline.clock.until(at).is_zero())
         {
@@ -233,6 +233,9 @@ impl<'c> Attempts<'c> {
         )?;
         let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
         let failure = match pipeline.clock.timeout(limit, sending).await {
+            Some(Ok(response)) if origin::is_of_another_request(&response.headers, id) => {
+                Failure::OfAnotherRequest
+            }
             Some(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
                 let status = self.request.status_of(*status, headers, body);
@@ -325,7 +328,7 @@ impl<'c> Attempts<'c> {
     fn foreign(&self, response: &HttpResponse) -> Option<Error> {
         let HttpResponse { status, headers, body } = response;
         let dialect = self.pipeline.protocol.dialect();
-        origin::foreign(self.request, *status, headers, body, dialect, &self.client_request_id)
+        origin::foreign(self.request, *status, headers, body, dialect)
     }
 
     fn reply(self, response: HttpResponse) -> Reply {

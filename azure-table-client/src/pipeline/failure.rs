@@ -4,15 +4,21 @@ use http::StatusCode;
 
 use super::retry::{self, FailedAttempt};
 use super::trace::is_code;
+use super::{Endpoint, unreachable};
 use crate::error::{Error, Rounded};
 use crate::operation::batch;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::{headers, service_error};
 
+const OF_ANOTHER_REQUEST: &str =
+    "the response belongs to another request: its x-ms-client-request-id differs";
+
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
     /// A response, with its own status or, for a batch, the status of the operation inside.
     Response(StatusCode, HttpResponse),
+    /// A response with the id of another request. Nothing in it is used.
+    OfAnotherRequest,
     Transport(TransportError),
     TimedOut(Duration),
 }
@@ -20,7 +26,7 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Response(..) | Self::TimedOut(_) => true,
+            Self::Response(..) | Self::OfAnotherRequest | Self::TimedOut(_) => true,
             Self::Transport(error) => retry::is_transient_error(error.kind()),
         }
     }
@@ -36,7 +42,7 @@ impl Failure {
     pub(super) const fn transport(&self) -> Option<&TransportError> {
         match self {
             Self::Transport(error) => Some(error),
-            Self::Response(..) | Self::TimedOut(_) => None,
+            Self::Response(..) | Self::OfAnotherRequest | Self::TimedOut(_) => None,
         }
     }
 
@@ -80,8 +86,22 @@ impl Failure {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Response(status, _) => status.to_string(),
+            Self::OfAnotherRequest => OF_ANOTHER_REQUEST.to_owned(),
             Self::Transport(error) => error.to_string(),
             Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
+        }
+    }
+
+    /// Returns one sentence of advice.
+    pub(super) fn hint(&self, endpoint: &Endpoint) -> Option<String> {
+        match self {
+            Self::Response(..) | Self::TimedOut(_) => None,
+            Self::OfAnotherRequest => Some(
+                "A proxy between this program and the service mixes up responses, or changes \
+                 x-ms-client-request-id in all of them."
+                    .to_owned(),
+            ),
+            Self::Transport(error) => unreachable::hint(error, endpoint),
         }
     }
 
@@ -89,6 +109,7 @@ impl Failure {
     pub(super) fn into_response(self) -> Result<HttpResponse, Error> {
         match self {
             Self::Response(_, response) => Ok(response),
+            Self::OfAnotherRequest => Err(Error::unexpected_reply(OF_ANOTHER_REQUEST)),
             Self::Transport(error) => Err(Error::from(error)),
             Self::TimedOut(limit) => {
                 Err(Error::timeout(format!("no response within {}", Rounded(limit))))

@@ -21,6 +21,8 @@ pub(in crate::mock) struct Effects {
     pub(in crate::mock) is_body_cut: bool,
     /// The service handles the request twice and sends the second response.
     pub(in crate::mock) is_delivered_twice: bool,
+    /// The client receives the response to another request.
+    pub(in crate::mock) is_reply_swapped: bool,
     pub(in crate::mock) page_end: Option<PageEnd>,
     /// The time during which the name of a deleted table cannot be used.
     pub(in crate::mock) hold_name: Duration,
@@ -77,6 +79,7 @@ pub(super) enum FaultKind {
     Throttle(u32, Replacement),
     CutBody,
     DeliverTwice,
+    SwapReply,
     /// After this many rows, or after a random number of rows.
     EndPage(Option<usize>),
     HoldName(Duration),
@@ -92,6 +95,7 @@ impl Effects {
             }
             FaultKind::CutBody => self.is_body_cut = true,
             FaultKind::DeliverTwice => self.is_delivered_twice = true,
+            FaultKind::SwapReply => self.is_reply_swapped = true,
             FaultKind::EndPage(Some(rows)) => self.page_end = Some(PageEnd::After(*rows)),
             // A new number, since this one was below the fault's probability.
             FaultKind::EndPage(None) => {

@@ -157,6 +157,13 @@ impl Fault {
         Self::new(FaultKind::DeliverTwice)
     }
 
+    /// The request is applied, and the client receives the response to the previous request with this fault, as with a
+    /// proxy that mixes up its connections. The first request receives its own response with the
+    /// `x-ms-client-request-id` of another request.
+    pub const fn swap_reply() -> Self {
+        Self::new(FaultKind::SwapReply)
+    }
+
     /// The response lacks the second half of its body without any sign of it. A response without a body is
     /// unchanged. For a connection that breaks in the body, see [`lose_reply`](Self::lose_reply).
     pub const fn truncate_reply() -> Self {

@@ -22,7 +22,7 @@ const ERRORS: [(&str, Fault); 4] = [
 ];
 const KINDS: &str = "refuse_connection, lose_request, lose_reply, hang, delay_request, delay_reply, busy, \
     too_many_requests, internal_error, timed_out, error, proxy_page, captive_portal, deliver_twice, \
-    truncate_reply, page_of, split_page, table_being_deleted or throttle";
+    swap_reply, truncate_reply, page_of, split_page, table_being_deleted or throttle";
 
 impl Faults<'_> {
     /// Adds the faults of a plan in JSON, and returns them in their order. The plan is a fault, an array of
@@ -196,6 +196,7 @@ fn read_kind(kind: &str, members: &mut Map<String, Value>) -> Result<Fault, Stri
         "proxy_page" => Fault::proxy_page(read_status(members)?),
         "captive_portal" => Fault::captive_portal(read_status(members)?),
         "deliver_twice" => Fault::deliver_twice(),
+        "swap_reply" => Fault::swap_reply(),
         "truncate_reply" => Fault::truncate_reply(),
         "page_of" => {
             let rows = need(take_count(members, "rows"), "rows")?;
@@ -308,6 +309,7 @@ fn write_kind(kind: &FaultKind, members: &mut Map<String, Value>) {
         }
         FaultKind::CutBody => ("truncate_reply", None),
         FaultKind::DeliverTwice => ("deliver_twice", None),
+        FaultKind::SwapReply => ("swap_reply", None),
         FaultKind::EndPage(Some(rows)) => ("page_of", Some(("rows", json!(rows)))),
         FaultKind::EndPage(None) => ("split_page", None),
         FaultKind::Throttle(rate, replacement) => {

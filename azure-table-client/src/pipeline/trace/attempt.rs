@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Location, Request};
 use crate::pipeline::failure::Failure;
 use crate::telemetry::{AttemptOutcome, Received, Sending};
-use crate::transport::{HttpResponse, TransportError};
+use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::service_error;
 
 /// One attempt: a span by the conventions for HTTP clients, and the observers. A dropped attempt is reported as
@@ -123,7 +123,11 @@ impl<'t> AttemptTrace<'t> {
 
     /// Records an attempt without a usable response.
     pub(in crate::pipeline) fn failed(mut self, failure: &Failure) {
-        let (name, outcome) = match failure.transport().map(TransportError::kind) {
+        let kind = match failure {
+            Failure::OfAnotherRequest => Some(TransportErrorKind::Foreign),
+            _ => failure.transport().map(TransportError::kind),
+        };
+        let (name, outcome) = match kind {
             Some(kind) => (kind.as_str(), AttemptOutcome::Failed(kind)),
             None => ("timeout", AttemptOutcome::TimedOut),
         };
