@@ -3,13 +3,12 @@
 //! This is the only place where the client uses the timers of its runtime and the operating system's random source.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
-
-use futures_util::future::{Either, select};
 
 /// A timer; see [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -128,12 +127,23 @@ impl dyn Clock {
     pub(crate) async fn timeout<F: Future + Unpin>(
         &self,
         limit: Duration,
-        work: F,
+        mut work: F,
     ) -> Option<F::Output> {
-        match select(work, self.sleep(limit)).await {
-            Either::Left((output, _)) => Some(output),
-            Either::Right(((), _)) => None,
-        }
+        let end = self.instant().checked_add(limit);
+        let mut timer = self.sleep(limit);
+        poll_fn(|context| {
+            if let Poll::Ready(output) = Pin::new(&mut work).poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            // The clock decides as well: a timer of tokio is never ready after work that used up the budget of its task,
+            // as reading does while data keeps arriving.
+            let is_late = end.is_some_and(|end| self.instant() >= end);
+            if is_late || timer.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// Waits for `work`, but only until `at`; `None` is unlimited.
@@ -146,5 +156,23 @@ impl dyn Clock {
             Some(at) => self.timeout(self.until(at), work).await,
             None => Some(work.await),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_time_limit_holds_for_work_that_never_waits() {
+        let clock: SharedClock = Arc::new(SystemClock);
+        let work = pin!(async {
+            for _ in 0..50_000_000_u64 {
+                tokio::task::coop::consume_budget().await;
+            }
+        });
+        assert_eq!(clock.timeout(Duration::from_millis(20), work).await, None);
     }
 }

@@ -1,12 +1,14 @@
 //! Replies that no table service sends, servers that do not exist, and connections that break: each
 //! is a typed error, and nothing panics.
 
+use std::io;
 use std::time::Duration;
 
 use azure_table_client::auth::Credential;
 use azure_table_client::{
     DynamicEntity, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient, TableServiceClient,
 };
+use azure_table_tests::SocketTransport;
 use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -296,4 +298,53 @@ async fn a_closed_connection_is_replaced() {
     for _ in 0..20 {
         blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     }
+}
+
+/// A server that sends `head` on every connection, then `bytes`, `times` times or until the client closes it.
+async fn flooding(head: &'static [u8], bytes: Vec<u8>, times: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn({
+        let listener = listener.into_std().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        move || {
+            while let Ok((mut socket, _)) = listener.accept() {
+                socket.set_nonblocking(false).unwrap();
+                let _ = io::Read::read(&mut socket, &mut [0; 4096]);
+                let _ = io::Write::write_all(&mut socket, head);
+                for _ in 0..times {
+                    if io::Write::write_all(&mut socket, &bytes).is_err() {
+                        break;
+                    }
+                }
+                let _ = io::Read::read(&mut socket, &mut [0]);
+            }
+        }
+    });
+    endpoint
+}
+
+#[tokio::test]
+async fn responses_before_the_response_are_bounded() {
+    let flood = b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000);
+    // Reqwest offers no bound on them, only time limits.
+    let (times, kind) = match TRANSPORT {
+        SocketTransport::Hyper => (1000, ErrorKind::Interrupted),
+        SocketTransport::Reqwest => (20, ErrorKind::Timeout),
+    };
+    let service = client(&flooding(b"", flood, times).await);
+    let error = service.table_named::<DynamicEntity>("Blogs").get(("p", "r")).await.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+}
+
+#[tokio::test]
+async fn a_time_limit_holds_while_small_chunks_arrive() {
+    let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let endpoint = flooding(head, b"1\r\nx\r\n".repeat(50_000), usize::MAX).await;
+    let builder = TableServiceClient::builder(&endpoint, Credential::Anonymous)
+        .retry(RetryPolicy::none())
+        .try_timeout(Duration::from_millis(200));
+    let service = TRANSPORT.limited(builder, 1 << 30).build().unwrap();
+    let error = service.table_named::<DynamicEntity>("Blogs").get(("p", "r")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
 }

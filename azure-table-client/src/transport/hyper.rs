@@ -2,6 +2,7 @@
 
 mod connect;
 mod connection;
+mod head_limit;
 mod pool;
 #[cfg(test)]
 mod tests;

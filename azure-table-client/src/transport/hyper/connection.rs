@@ -8,8 +8,11 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::task::coop::consume_budget;
 
 use super::connect::Stream;
+use super::head_limit::{HeadLimit, HeadLimited};
 use super::{Failure, Message};
 use crate::transport::body::Body;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
@@ -22,14 +25,17 @@ pub(super) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     /// `None` once the connection is closed.
     driver: Option<Box<Driver>>,
+    head_limit: HeadLimit,
 }
 
 impl Connection {
     pub(super) async fn open(stream: Stream) -> Result<Self, TransportError> {
-        let opened = http1::handshake(stream).await;
+        let head_limit = HeadLimit::default();
+        let stream = HeadLimited::new(stream.into_inner(), head_limit.clone());
+        let opened = http1::handshake(TokioIo::new(stream)).await;
         let (sender, driver) =
             opened.map_err(|error| TransportError::new(TransportErrorKind::Connect, error))?;
-        Ok(Self { sender, driver: Some(Box::new(driver)) })
+        Ok(Self { sender, driver: Some(Box::new(driver)), head_limit })
     }
 
     /// Sends the request and reads its whole response. Dropping the future and then the connection closes it.
@@ -38,6 +44,7 @@ impl Connection {
         message: Message,
         max_response_bytes: usize,
     ) -> Result<HttpResponse, Failure> {
+        self.head_limit.start();
         let response = {
             let mut response = pin!(self.sender.try_send_request(message));
             let driver = &mut self.driver;
@@ -50,6 +57,7 @@ impl Connection {
                 None => Failure::Other(interrupted(error.into_error())),
             })?
         };
+        self.head_limit.end();
         let (parts, mut incoming) = response.into_parts();
         let mut body = Body::new(incoming.size_hint().exact(), max_response_bytes)?;
         while !incoming.is_end_stream() {
@@ -57,6 +65,8 @@ impl Connection {
             if let Ok(chunk) = frame.map_err(interrupted)?.into_data() {
                 body.push(chunk)?;
             }
+            // A time limit takes effect between many small chunks too.
+            consume_budget().await;
         }
         drop(incoming);
         poll_fn(|context| {
@@ -85,7 +95,7 @@ impl Connection {
     }
 }
 
-type Driver = http1::Connection<Stream, Full<Bytes>>;
+type Driver = http1::Connection<TokioIo<HeadLimited>, Full<Bytes>>;
 
 fn drive(driver: &mut Option<Box<Driver>>, context: &mut Context<'_>) {
     if let Some(connection) = driver
