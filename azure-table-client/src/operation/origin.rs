@@ -5,11 +5,12 @@
 
 use http::{HeaderMap, StatusCode, header};
 
+use super::table::TableNames;
 use super::{Request, batch};
 use crate::dialect::Dialect;
-use crate::entity::{EntityKey, Form, KeysOnly};
+use crate::entity::{EntityKey, Form, KeysOnly, ReadRow};
 use crate::error::{Error, ErrorCode};
-use crate::wire::{Operation, PayloadFormat, headers, service_error};
+use crate::wire::{Operation, PayloadFormat, encoding, headers, service_error};
 
 /// Whether the response proves the outcome of its attempt: a success, an error of the service that refuses the
 /// request, or an error of the service that is too busy to begin. `status` is the status of the response or, for a
@@ -84,7 +85,11 @@ pub(crate) fn foreign(
         ));
     }
     let has_no_content = request.is_write() || request.operation == Operation::GetTable;
-    (has_no_content && !is_from_service(headers, dialect)).then(|| {
+    let is_from_service = || {
+        has_service_header(headers, dialect)
+            || (dialect == Dialect::CosmosDb && names_created(request, headers, body))
+    };
+    (has_no_content && !is_from_service()).then(|| {
         Error::unexpected_reply(format!(
             "the response with status {status} is not from a Table service, which sends x-ms-* headers; \
              a proxy or a captive portal may have sent it"
@@ -95,18 +100,131 @@ pub(crate) fn foreign(
 /// Whether the entity that the service returns for an insert has the keys of the request. A body that
 /// cannot be read has no keys.
 fn has_keys(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let Some(format) = kind.and_then(PayloadFormat::of_media_type) else { return true };
-    let form = Form { typed: format.is_typed(), selected: false };
-    let inserted: Option<EntityKey> = format.read_one(body, form, &KeysOnly).ok();
+    let inserted: Option<EntityKey> = read_created(headers, body, &KeysOnly);
     inserted.is_none_or(|key| request.entity_key().is_none_or(|own| own == key))
 }
 
+fn read_created<T>(headers: &HeaderMap, body: &[u8], reader: &dyn ReadRow<T>) -> Option<T> {
+    let format = PayloadFormat::of_media_type(headers.get(header::CONTENT_TYPE)?.to_str().ok()?)?;
+    let form = Form { typed: format.is_typed(), selected: false };
+    format.read_one(body, form, reader).ok()
+}
+
+/// Whether the response names the table or the entity that the request creates: as its `Location`, or by an ETag of the
+/// service with the created resource as the body. Some successes of Cosmos DB have no other mark of the service. Any
+/// server may send an ETag alone.
+fn names_created(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let resource = text(header::LOCATION).and_then(|url| url.rsplit_once('/'));
+    let resource = resource.map(|(_, resource)| resource).unwrap_or_default();
+    let has_etag = || text(header::ETAG).is_some_and(|etag| etag.starts_with("W/\"datetime'"));
+    match request.operation {
+        Operation::CreateTable => {
+            encoding::table_resource(&request.resource).strip_prefix('/') == Some(resource)
+                || (has_etag()
+                    && read_created(headers, body, &TableNames).as_ref() == Some(&request.resource))
+        }
+        Operation::Insert => {
+            let table = request.path.trim_start_matches('/');
+            let is_in_table =
+                resource.strip_prefix(table).is_some_and(|keys| keys.starts_with('('));
+            let located = encoding::keys_of_path(resource).filter(|_| is_in_table);
+            let located =
+                located.map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key));
+            let body = || read_created(headers, body, &KeysOnly).filter(|_| has_etag());
+            located.or_else(body).is_some_and(|key| request.entity_key() == Some(key))
+        }
+        _ => false,
+    }
+}
+
 /// A third of the responses of Cosmos DB to writes have no `x-ms-` header.
-fn is_from_service(headers: &HeaderMap, dialect: Dialect) -> bool {
+fn has_service_header(headers: &HeaderMap, dialect: Dialect) -> bool {
     let is_cosmos = || {
         dialect == Dialect::CosmosDb
             && headers.get(header::SERVER).is_some_and(|server| server == "Microsoft-HTTPAPI/2.0")
     };
     headers.keys().any(|name| name.as_str().starts_with("x-ms-")) || is_cosmos()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::*;
+    use crate::entity::DynamicEntity;
+    use crate::operation::Target;
+    use crate::operation::entity::{self, Write};
+    use crate::operation::table;
+    use crate::wire::Protocol;
+
+    fn headers<'h>(pairs: impl IntoIterator<Item = (&'h HeaderName, &'h str)>) -> HeaderMap {
+        let pairs = pairs.into_iter();
+        pairs.map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn statuses_close_attempts_as_documented() {
+        let body = br#"{"odata.error":{"code":"Code","message":{"value":""}}}"#;
+        let busy = br#"{"odata.error":{"code":"ServerBusy","message":{"value":""}}}"#;
+        let refused =
+            [400, 401, 403, 404, 405, 406, 409, 411, 412, 413, 414, 415, 416, 417, 429, 431];
+        for code in 300..600 {
+            let status = StatusCode::from_u16(code).unwrap();
+            let closes = |body| closes_attempt(status, &HeaderMap::new(), body);
+            assert_eq!(closes(body), refused.contains(&code), "{code}");
+            assert_eq!(closes(busy), refused.contains(&code) || code == 503, "{code}");
+            assert!(!closes(b"<html></html>") && !closes(b""), "{code}");
+        }
+    }
+
+    const ETAG: (&HeaderName, &str) =
+        (&header::ETAG, "W/\"datetime'2021-05-28T13%3A38%3A09.5853576Z'\"");
+    const JSON: (&HeaderName, &str) =
+        (&header::CONTENT_TYPE, "application/json;odata=minimalmetadata");
+    const DATE: (&HeaderName, &str) = (&header::DATE, "Fri, 28 May 2021 13:38:08 GMT");
+
+    /// Whether a success with neither `Server` nor `x-ms-` headers counts.
+    fn counts(request: &Request, headers: &HeaderMap, body: &str, dialect: Dialect) -> bool {
+        foreign(request, StatusCode::CREATED, headers, body.as_bytes(), dialect).is_none()
+    }
+
+    #[test]
+    fn a_creation_in_cosmos_db_is_recognized_by_its_resource() {
+        let protocol = Protocol::default().to(Dialect::CosmosDb).unwrap();
+        let create = table::create(protocol, "myasynctable0").unwrap();
+        let mut row = DynamicEntity::new("it's", "r");
+        row.set("A", 1);
+        let keys = entity::checked_keys(protocol, "T", &row).unwrap();
+        let target = Target { table: "T".into(), ..Target::of_test(protocol) };
+        let insert = entity::write(&target, None, &row, &keys, Write::Insert).unwrap();
+        let delete = table::delete(protocol, "myasynctable0").unwrap();
+        let table = r#"{"TableName":"myasynctable0"}"#;
+        let entity = r#"{"PartitionKey":"it's","RowKey":"r"}"#;
+        let at = |url| (&header::LOCATION, url);
+        let own = at("https://fakeacct.table.core.windows.net/Tables('myasynctable0')");
+        let own_row = at("https://a.table.cosmos.azure.com/T(PartitionKey='it''s',RowKey='r')");
+        for (request, pairs, body, expected) in [
+            (&create, vec![JSON, DATE, ETAG, own], table, true),
+            (&create, vec![own], "", true),
+            (&create, vec![JSON, ETAG], table, true),
+            (&create, vec![JSON], table, false),
+            (&create, vec![JSON, ETAG], r#"{"TableName":"other"}"#, false),
+            (&create, vec![ETAG], "", false),
+            (&create, vec![DATE, at("https://login.example/")], "", false),
+            (&create, vec![at("https://a.example/Tables('other')")], "", false),
+            (&insert, vec![own_row], "", true),
+            (&insert, vec![JSON, ETAG], entity, true),
+            (&insert, vec![JSON, (&header::ETAG, "\"5f3\"")], entity, false),
+            (&insert, vec![at("https://a/T(PartitionKey='it''s',RowKey='s')")], "", false),
+            (&insert, vec![at("https://a/U(PartitionKey='it''s',RowKey='r')")], "", false),
+            (&insert, vec![ETAG], "", false),
+            (&delete, vec![DATE], "", false),
+            (&delete, vec![DATE, ETAG], "", false),
+        ] {
+            let headers = headers(pairs);
+            assert_eq!(counts(request, &headers, body, Dialect::CosmosDb), expected, "{headers:?}");
+            assert!(!counts(request, &headers, body, Dialect::AzureStorage), "{headers:?}");
+        }
+    }
 }

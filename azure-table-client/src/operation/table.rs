@@ -117,8 +117,8 @@ pub(crate) fn names(
     Ok((names, next))
 }
 
-/// Reads the list of tables, whose rows have the format of entities.
-struct TableNames;
+/// Reads the names of tables, whose rows have the format of entities.
+pub(super) struct TableNames;
 
 impl ReadRow<String> for TableNames {
     fn columns(&self) -> Columns {

@@ -1,5 +1,6 @@
 //! Sending a write, and resolving whether it was applied.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,10 @@ use tracing::debug;
 use super::claims::not_applied;
 use super::evidence::Wrote;
 use super::read_back::read_back;
-use super::rules::{Evidence, Policy, Verdict, judge};
+use super::rules::{Evidence, Policy, Verdict, judge, judge_without_id};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
-use crate::error::{Error, ErrorCode, MatchingState, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Committed, Sent};
 use crate::operation::{Confirmation, Location, Reply, Request, table};
@@ -136,12 +137,7 @@ pub(crate) async fn resolve(
     };
     let policy = policy(core, options);
     let verdict = match done_by_state(request, &result) {
-        Some(()) if policy.exact => {
-            // Neither a table nor a delete leaves an id.
-            let matching_state = Some(MatchingState { lacks_write_id: false });
-            Some((Verdict::Unknown { matching_state }, vec![None]))
-        }
-        Some(()) => Some((Verdict::Applied(Confirmation::Comparison), vec![None])),
+        Some(()) => Some((judge_without_id(true, policy), vec![None])),
         None => read(core, request, options, start, &doubt, policy, &result).await,
     };
     match verdict {
@@ -251,12 +247,14 @@ async fn read(
     if options.deadline.unwrap_or(core.deadline) < SHORTEST_READ {
         return None;
     }
-    let writes = Wrote::all_of(request)?;
     let retry = match doubt {
         Doubt::NoResponse { .. } => Some(RetryPolicy::none()),
         Doubt::Refused { .. } | Doubt::Conflict => options.retry.clone(),
     };
     let options = CallOptions { retry, ..options.clone() };
+    let Some(writes) = Wrote::all_of(request) else {
+        return Some((read_table(core, request, &options, policy).await?, vec![None]));
+    };
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
     let is_expired = doubt.open().is_some_and(|open| is_expired(core, open));
     let mut rows = match read_back(core, &request.resource, &keys, &options).await {
@@ -289,6 +287,26 @@ async fn read(
     debug!(?verdict, "read back whether a write was applied");
     let etags = writes.iter().map(|write| rows.remove(&write.key).map(|row| row.etag)).collect();
     Some((verdict, etags))
+}
+
+/// Reads whether the table of a write exists; `None` if it cannot be read, or the write concerns something else.
+async fn read_table(
+    core: &Arc<ClientCore>,
+    request: &Request,
+    options: &CallOptions,
+    policy: Policy,
+) -> Option<Verdict> {
+    let is_created = match request.operation {
+        Operation::CreateTable => true,
+        Operation::DeleteTable => false,
+        _ => return None,
+    };
+    let options = CallOptions { primary_only: true, client_request_id: None, ..options.clone() };
+    let get = table::get(core.protocol, &request.resource).ok()?;
+    let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
+    let read = async { table::exists(core.send(&get, &options, &trace).await?, &get) };
+    let exists = trace.run(pin!(read)).await.ok()?;
+    Some(judge_without_id(exists == is_created, policy))
 }
 
 /// Returns a time shortly before a request was first sent, by the clock of the service in its response. The clocks

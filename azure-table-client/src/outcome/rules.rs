@@ -89,6 +89,18 @@ pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
     Verdict::Applied(Confirmation::Comparison)
 }
 
+/// Decides whether a request with an open attempt created or deleted a table, or deleted a row, which leave no id.
+/// `matches` states whether the table or the row is in the state that the request leaves.
+pub(crate) fn judge_without_id(matches: bool, policy: Policy) -> Verdict {
+    match (matches, policy.exact) {
+        (true, false) => Verdict::Applied(Confirmation::Comparison),
+        (true, true) => {
+            Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id: false }) }
+        }
+        (false, _) => Verdict::Unknown { matching_state: None },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
