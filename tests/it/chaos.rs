@@ -22,6 +22,7 @@ use azure_table_tests::sized;
 use fastrand::Rng;
 
 use ledger::{Api, Kind, Known, Violation};
+use requests::Outcomes;
 use world::{Caller, Setup, World};
 
 /// The minimum number of operations and the number of seeds, unless the environment sets them.
@@ -40,6 +41,8 @@ struct Run {
     requests_with_fault: usize,
     known: BTreeMap<Known, usize>,
     faults: BTreeMap<&'static str, usize>,
+    /// The calls and transactions that met each fault.
+    outcomes: Outcomes,
     undetectable: usize,
     /// The seed of the round, and the violation.
     violations: Vec<(u64, Violation)>,
@@ -64,6 +67,11 @@ impl Run {
         for (fault, count) in other.faults {
             *self.faults.entry(fault).or_default() += count;
         }
+        for (fault, outcomes) in other.outcomes {
+            for (known, count) in outcomes {
+                *self.outcomes.entry(fault).or_default().entry(known).or_default() += count;
+            }
+        }
     }
 
     fn print(&self, seed: u64) {
@@ -77,6 +85,19 @@ impl Run {
             self.undetectable,
             self.faults,
         );
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a figure to print")]
+    fn print_fault(&self, fault: &str, requests: usize) {
+        let outcomes = self.outcomes.get(fault).cloned().unwrap_or_default();
+        let calls: usize = outcomes.values().sum();
+        let share = |known: Known| {
+            let count = outcomes.get(&known).copied().unwrap_or_default();
+            format!("{:.1} %", 100.0 * count as f64 / calls.max(1) as f64)
+        };
+        let [applied, not_applied, unknown] =
+            [Known::Applied, Known::NotApplied, Known::Unknown].map(share);
+        println!("| {fault} | {requests} | {calls} | {applied} | {not_applied} | {unknown} |");
     }
 
     fn print_row(&self, name: &str) {
@@ -105,9 +126,12 @@ fn print_summary(runs: &[(u64, Run)], all: &Run) {
         run.print_row(&seed.to_string());
     }
     all.print_row("all");
-    println!("\n| fault | requests |\n|---|---|");
+    println!(
+        "\n| fault | requests | calls and transactions that met it | applied | not applied | unknown |\n\
+         |---|---|---|---|---|---|"
+    );
     for (fault, count) in &all.faults {
-        println!("| {fault} | {count} |");
+        all.print_fault(fault, *count);
     }
     println!("\n| violation | reported by | violations | first seed |\n|---|---|---|---|");
     let mut kinds: BTreeMap<(Kind, Option<Api>), (usize, u64)> = BTreeMap::new();
@@ -171,6 +195,7 @@ async fn round(seed: u64, setup: Setup) -> Run {
         *run.faults.entry(fault.name).or_default() += fault.added.struck();
     }
     (run.requests, run.requests_with_fault) = world.requests().counts();
+    run.outcomes = world.requests().outcomes();
     mock.faults().clear();
     // Delayed requests arrive.
     tokio::time::sleep(Duration::from_secs(2 * 60)).await;

@@ -1,6 +1,6 @@
 //! The requests of a round: how many met a fault, and which of them a proxy delivered twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -12,9 +12,9 @@ use azure_table_client::DynamicEntity;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_tests::chaos::faults::ActiveFault;
-use tokio::task::yield_now;
+use tokio::task::{self, yield_now};
 
-use super::ledger::Key;
+use super::ledger::{Key, Known};
 use super::world::{TABLE, WRITE_ID, mark_of};
 
 /// Sends the requests of all clients of a round.
@@ -25,7 +25,13 @@ pub(super) struct Requests {
     with_fault: AtomicUsize,
     repeated: Mutex<Vec<Delivery>>,
     deleted_rows: Mutex<Vec<DynamicEntity>>,
+    /// The faults that the current call of each task has met.
+    met: Mutex<HashMap<Option<task::Id>, BTreeSet<&'static str>>>,
+    outcomes: Mutex<Outcomes>,
 }
+
+/// The calls that met each fault, by their known outcomes.
+pub(super) type Outcomes = BTreeMap<&'static str, BTreeMap<Known, usize>>;
 
 /// A request that was delivered twice.
 #[derive(Debug, Default)]
@@ -49,7 +55,28 @@ impl Requests {
             with_fault: AtomicUsize::new(0),
             repeated: Mutex::default(),
             deleted_rows: Mutex::default(),
+            met: Mutex::default(),
+            outcomes: Mutex::default(),
         })
+    }
+
+    /// Begins a call of the current task.
+    pub(super) fn begin_call(&self) {
+        self.met.lock().unwrap().remove(&task::try_id());
+    }
+
+    /// Records the outcome of the call for each fault that it met.
+    pub(super) fn end_call(&self, known: Known) {
+        let met = self.met.lock().unwrap().remove(&task::try_id());
+        let mut outcomes = self.outcomes.lock().unwrap();
+        for fault in met.unwrap_or_default() {
+            *outcomes.entry(fault).or_default().entry(known).or_default() += 1;
+        }
+    }
+
+    /// The outcomes of the calls so far.
+    pub(super) fn outcomes(&self) -> Outcomes {
+        self.outcomes.lock().unwrap().clone()
     }
 
     /// Counts the requests that meet these faults from here on.
@@ -145,12 +172,15 @@ impl Requests {
         columns.filter_map(|(name, _)| mark_of(name)).collect()
     }
 
-    fn struck(&self) -> (usize, usize) {
-        let count = |is_counted: fn(&ActiveFault) -> bool| {
-            let faults = self.faults().iter().filter(|fault| is_counted(fault));
-            faults.map(|fault| fault.added.struck()).sum::<usize>()
-        };
-        (count(|fault| fault.is_failure), count(|fault| fault.is_repetition))
+    /// How often each fault has struck.
+    fn struck(&self) -> Vec<usize> {
+        self.faults().iter().map(|fault| fault.added.struck()).collect()
+    }
+
+    /// The faults that have struck since.
+    fn struck_since(&self, before: &[usize]) -> Vec<&ActiveFault> {
+        let faults = self.faults().iter().zip(before);
+        faults.filter(|(fault, before)| fault.added.struck() > **before).map(|it| it.0).collect()
     }
 }
 
@@ -213,13 +243,23 @@ impl Transport for Requests {
             let mut response = pin!(self.mock.receive(request.clone()));
             // The mock decides about faults, and applies requests without delay, when it is first polled.
             let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
-            let after = self.struck();
+            let met = self.struck_since(&before);
+            let (is_failure, is_repetition) = (
+                met.iter().any(|fault| fault.is_failure),
+                met.iter().any(|fault| fault.is_repetition),
+            );
+            self.met
+                .lock()
+                .unwrap()
+                .entry(task::try_id())
+                .or_default()
+                .extend(met.iter().map(|it| it.name));
             if self.mock.row_count(TABLE).is_none() {
                 self.deleted_rows.lock().unwrap().extend(rows.unwrap_or_default());
             }
             self.sent.fetch_add(1, Ordering::Relaxed);
-            self.with_fault.fetch_add(usize::from(after.0 > before.0), Ordering::Relaxed);
-            if after.1 > before.1 {
+            self.with_fault.fetch_add(usize::from(is_failure), Ordering::Relaxed);
+            if is_repetition {
                 self.repeated.lock().unwrap().push(Delivery::of(&request, &stored));
             }
             let result = match first {

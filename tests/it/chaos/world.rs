@@ -313,11 +313,17 @@ impl World {
         &self,
         call: impl IntoFuture<Output = Result<T, Error>>,
     ) -> (Known, bool) {
-        let Err(error) = call.await else { return (Known::Applied, false) };
+        self.requests().begin_call();
+        let Err(error) = call.await else {
+            self.requests().end_call(Known::Applied);
+            return (Known::Applied, false);
+        };
         let is_conflict =
             error.is_conflict() || error.is_not_found() || error.is_precondition_failed();
         let believes = is_conflict && self.inner.setup.caller == Caller::Credulous;
-        (if believes { Known::NotApplied } else { known(&error) }, is_conflict)
+        let known = if believes { Known::NotApplied } else { known(&error) };
+        self.requests().end_call(known);
+        (known, is_conflict)
     }
 
     pub(super) fn id(&self) -> u64 {
