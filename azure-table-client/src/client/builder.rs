@@ -191,7 +191,8 @@ impl TableServiceClientBuilder {
     /// [`resolve_outcomes`](Self::resolve_outcomes). The entity's own value of that column is not sent.
     ///
     /// With ids, a 409 or 412 leads to a read-back even after a single attempt, because a proxy may have delivered
-    /// the request twice. Without ids, and for deletes, the client cannot detect that.
+    /// the request twice. Without ids, for deletes, and if another program writes the row between the two deliveries, the
+    /// client cannot detect that.
     pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
         self.settings.write_id = Some(Arc::from(name.into()));
         self

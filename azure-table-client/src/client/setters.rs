@@ -100,6 +100,8 @@ macro_rules! setters {
     (@write_id $field:ident) => {
         /// Sets the id of this write, in place of a random one, for
         /// [`was_applied`](crate::TableClient::was_applied). All entities of a transaction get the same id.
+        /// Each write needs an id of its own: with one id for two writes, the row of the earlier one proves the later
+        /// one.
         ///
         /// # Errors
         /// Kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client has no
