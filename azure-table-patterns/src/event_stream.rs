@@ -11,13 +11,13 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use azure_table_client::entity::codec::as_json;
-use azure_table_client::{Confirmation, ETag, ErrorKind, Outcome, TableClient, TableEntity};
+use azure_table_client::{Confirmation, ETag, ErrorKind, TableClient, TableEntity};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::{Error, backoff};
+use crate::{Error, backoff, delivery};
 use rows::{EventRow, GapCheck, HeadRow};
 use search::Search;
 pub use snapshot::Loaded;
@@ -141,7 +141,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
     ) -> Result<RangeInclusive<u64>, Error> {
         let texts = texts(events)?;
         let mut search = Search::new(expected, id, texts.len());
-        // The attempt that may have been applied, or may still be.
+        // The attempt that failed. A delivery of it may have been applied, or may still be.
         let mut attempt: Option<(Option<ETag>, azure_table_client::Error)> = None;
         for round in 0.. {
             let found = match self.search(&mut search).await {
@@ -158,7 +158,8 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             if let Some((etag, error)) = attempt.take()
                 && etag == head.etag
             {
-                return Err(error.into());
+                let is_open = !delivery::is_refused_for_good(&error);
+                return Err(Error::from(error).unless_proved(is_open));
             }
             if round == ROUNDS {
                 break;
@@ -166,7 +167,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             backoff::pause(self.heads.clock(), round).await;
             match self.commit(&head, id, &texts).await {
                 Ok(versions) => return Ok(versions),
-                Err(Error::Client(error)) if may_be_applied(&error) => {
+                Err(Error::Client(error)) if delivery::was_sent(&error) => {
                     attempt = Some((head.etag, error));
                 }
                 Err(error) => return Err(error),
@@ -242,10 +243,4 @@ fn texts<E: Serialize + DeserializeOwned>(events: &[E]) -> Result<Vec<String>, E
     let text = |event| as_json::encode(event);
     let texts = events.iter().map(text).collect::<Result<_, _>>();
     texts.map_err(|error| Error::InvalidInput(format!("cannot append an event: {error}")))
-}
-
-/// Whether the rows have to be read to know if the transaction was applied. A conflict can be the response to a second
-/// delivery of a transaction whose first delivery was applied.
-fn may_be_applied(error: &azure_table_client::Error) -> bool {
-    error.outcome() != Outcome::NotApplied || error.is_conflict() || error.is_precondition_failed()
 }

@@ -10,14 +10,16 @@
 //! - Reads go to the primary region, as those of the client do by default, and show the latest write. An account of Azure
 //!   Cosmos DB with several regions needs strong consistency.
 //! - Other programs write the pattern's rows only as its page says.
-//! - Requests may be lost, arrive late or arrive twice. Where a promise holds only if no request is late by more than a
-//!   certain time, the page says so and names the time.
+//! - Requests may be lost, arrive late or arrive twice, each delivery with a response of its own: a 503 or a 429 states
+//!   nothing about another delivery. Any other refusal holds for each delivery, unless rows changed between the two.
+//!   Where a promise holds only if no request is late by more than a certain time, the page says so and names the time.
 //!
 //! No pattern compares the time of day of two machines, unless its page says so: leases measure time by one monotonic clock.
 
 #![allow(clippy::doc_markdown, reason = "Clippy reads the link targets of the pages as text")]
 
 mod backoff;
+mod delivery;
 mod error;
 pub mod event_stream;
 mod ids;

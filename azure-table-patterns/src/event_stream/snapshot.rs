@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::rows::{self, SnapshotRow};
 use super::{Event, EventStream, ROUNDS};
-use crate::{Error, backoff};
+use crate::{Error, backoff, delivery};
 
 /// The state of a program after the events of a stream up to a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,10 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
                 Ok(_) => return Ok(()),
                 // The next round reads the snapshot that is stored instead, or this one.
                 Err(error) if error.is_conflict() || error.is_precondition_failed() => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    let is_open = !delivery::is_refused_for_good(&error);
+                    return Err(Error::from(error).unless_proved(is_open));
+                }
             }
             backoff::pause(self.events.clock(), round + 1).await;
         }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::rows::{self, RowKeys};
 use super::{Header, Version, WideTable};
 use crate::Error;
+use crate::delivery::is_refused_for_good;
 
 /// The bytes of the columns of a header row.
 const HEADER_BYTES: usize = 256;
@@ -145,10 +146,10 @@ impl<'t> Write<'t> {
         base: Option<&Version>,
         intent: Option<&ETag>,
     ) -> Result<(), Error> {
-        // Without the intent row, no late attempt can be applied. The header is read after that.
-        let is_cancelled = match intent {
+        // Without the intent row, no late delivery can be applied. The header is read after that.
+        let is_final = match intent {
             Some(etag) => self.cancel(etag).await,
-            None => false,
+            None => is_refused_for_good(&error),
         };
         let Ok(header) = self.table.header(&self.key, &self.keys).await else {
             return Err(Error::Failed { outcome: Outcome::Unknown, error: Some(error) });
@@ -160,7 +161,6 @@ impl<'t> Write<'t> {
                 return Err(Error::Failed { outcome: Outcome::Applied, error: Some(error) });
             }
             current if current.as_ref().map(|(header, _)| header.generation) == base => {
-                let is_final = is_cancelled || error.outcome() == Outcome::NotApplied;
                 let outcome = if is_final { Outcome::NotApplied } else { Outcome::Unknown };
                 Error::Failed { outcome, error: Some(error) }
             }
@@ -175,10 +175,12 @@ impl<'t> Write<'t> {
         Err(result)
     }
 
-    /// Deletes the intent row, and returns whether that is certain.
+    /// Deletes this version of the intent row, and returns whether it is certainly gone.
     async fn cancel(&self, intent: &ETag) -> bool {
         let row = self.row(self.keys.intent(self.generation));
-        self.table.table.delete_if_exists(row, intent).await.is_ok()
+        let deleted = self.table.table.delete_if_exists(row, intent).await;
+        // A late delivery of the insert gives the row another version.
+        deleted.map_or_else(|error| error.is_precondition_failed(), |_| true)
     }
 
     /// Removes the parts of this generation, which will never be current.

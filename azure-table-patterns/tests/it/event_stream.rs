@@ -5,6 +5,8 @@ mod crashes;
 mod limits;
 mod requests;
 
+use std::time::Duration;
+
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     DynamicEntity, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy, TableClient,
@@ -15,7 +17,7 @@ use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::hostile::{Touching, on_secondary, with_secondary};
+use crate::hostile::{Repeating, Touching, on_secondary, with_secondary};
 
 const TABLE: &str = "Accounts";
 const STREAM: &str = "account-1";
@@ -144,6 +146,27 @@ async fn a_lost_or_repeated_transaction_is_found() {
         }
         assert_eq!(amounts(&stream).await.len(), 3);
     }
+}
+
+/// A proxy delivers the transaction twice, and the service is too busy for one of the two.
+#[tokio::test(start_paused = true)]
+async fn a_503_does_not_prove_that_an_append_was_not_applied() {
+    let (mock, stream) = stream().await;
+    let (text, second_after) = ("Deposited\\\":2", Duration::from_secs(40));
+    let first = Fault::busy().on(Operation::Transaction);
+    let proxy = Repeating { mock: mock.clone(), text, first: first.clone(), second_after };
+    let mut proxied = EventStream::new(&proxy.table(TABLE), STREAM);
+    // The other delivery came first.
+    mock.faults().add(first.after_commit().times(1));
+    let appended = proxied.append(Expected::Version(0), id(1), &[Deposited(1)]).await;
+    assert_eq!(appended.unwrap(), 1..=1);
+    // It arrives later.
+    let append = (Expected::Version(1), id(2), [Deposited(2)]);
+    let error = proxied.append(append.0, append.1, &append.2).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+    tokio::time::sleep(second_after * 2).await;
+    assert_eq!(amounts(&stream).await, [(1, 1), (2, 2)]);
+    assert_eq!(proxied.append(append.0, append.1, &append.2).await.unwrap(), 2..=2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,14 @@
-//! A service on which another program writes a row before each request of one kind, and one with a secondary.
+//! A service on which another program writes a row before each request of one kind, one behind a proxy that delivers a
+//! request twice, and one with a secondary.
 
-use azure_table_client::mock::MockTableService;
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{DynamicEntity, IfMatch, LocationMode, TableServiceClient};
+use azure_table_client::{
+    DynamicEntity, IfMatch, LocationMode, RetryPolicy, TableClient, TableServiceClient,
+};
 
 /// Merges nothing into `row` before each request whose method and path are these, which changes its ETag.
 #[derive(Debug)]
@@ -17,7 +23,7 @@ pub(crate) struct Touching {
 impl Touching {
     pub(crate) fn client(self) -> TableServiceClient {
         let builder = self.mock.client_builder();
-        builder.transport(std::sync::Arc::new(self)).build().unwrap()
+        builder.transport(Arc::new(self)).build().unwrap()
     }
 }
 
@@ -31,6 +37,40 @@ impl Transport for Touching {
                     .merge(&DynamicEntity::new(self.row.0, self.row.1), IfMatch::Any)
                     .await
                     .unwrap();
+            }
+            self.mock.receive(request).await
+        })
+    }
+}
+
+/// A proxy that delivers each request whose body has this text twice: the first delivery meets a fault, and the second
+/// one arrives later.
+#[derive(Debug)]
+pub(crate) struct Repeating {
+    pub(crate) mock: MockTableService,
+    pub(crate) text: &'static str,
+    pub(crate) first: Fault,
+    pub(crate) second_after: Duration,
+}
+
+impl Repeating {
+    /// Returns a table behind the proxy, for a client that does not retry.
+    pub(crate) fn table(self, name: &str) -> TableClient<DynamicEntity> {
+        let builder = self.mock.client_builder().retry(RetryPolicy::none());
+        builder.transport(Arc::new(self)).build().unwrap().table_named(name)
+    }
+}
+
+impl Transport for Repeating {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            if String::from_utf8_lossy(&request.body).contains(self.text) {
+                let (mock, late, after) = (self.mock.clone(), request.clone(), self.second_after);
+                tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    drop(mock.receive(late).await);
+                });
+                self.mock.faults().add(self.first.clone().times(1));
             }
             self.mock.receive(request).await
         })

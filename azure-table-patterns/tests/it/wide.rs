@@ -15,7 +15,7 @@ use azure_table_client::{
 use azure_table_patterns::Error;
 use azure_table_patterns::wide::WideTable;
 
-use crate::hostile::{on_secondary, with_secondary};
+use crate::hostile::{Repeating, on_secondary, with_secondary};
 
 const KEY: (&str, &str) = ("p", "report");
 
@@ -269,6 +269,47 @@ async fn a_sweep_spares_writers_that_make_progress_in_time() {
     mock.faults().clear();
     wide.sweep("p", Duration::from_secs(60)).await.unwrap();
     assert_eq!(count(&mock), 1 + 6);
+}
+
+/// Writes a document through a proxy: the service is too busy for the first delivery of the swap, and the second one
+/// arrives later. Returns the reported outcome, and the document that is stored in the end.
+async fn late_swap(bytes: usize, cancels: bool) -> (Outcome, DynamicEntity) {
+    let mock = MockTableService::new();
+    let wide = WideTable::new(&table(&mock).await).request_bytes(4096);
+    let one = wide.insert(&document(100, 1)).await.unwrap();
+    let (text, seconds) = ("\"Generation\"", Duration::from_secs);
+    let first = Fault::busy().on(Operation::Transaction);
+    let proxy = Repeating { mock: mock.clone(), text, first, second_after: seconds(40) };
+    let proxied = WideTable::new(&proxy.table("Documents")).request_bytes(4096);
+    if !cancels {
+        mock.faults().add(Fault::lose_request().on(Operation::Delete));
+    }
+    let error = proxied.replace(&document(bytes, 2), one).await.unwrap_err();
+    tokio::time::sleep(seconds(60)).await;
+    mock.faults().clear();
+    wide.sweep("p", seconds(60)).await.unwrap();
+    let (stored, _) = wide.get(KEY).await.unwrap().unwrap();
+    (error.outcome(), stored)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_swap_that_arrives_after_a_503_finds_its_parts() {
+    // The writer cannot delete its intent.
+    let (outcome, stored) = late_swap(5_000, false).await;
+    assert_eq!(outcome, Outcome::Unknown);
+    assert!(equal(&stored, &document(5_000, 2)));
+    // It deletes its intent, so that the swap is refused.
+    let (outcome, stored) = late_swap(5_000, true).await;
+    assert_eq!(outcome, Outcome::NotApplied);
+    assert!(equal(&stored, &document(100, 1)));
+}
+
+/// A write of one transaction has no intent.
+#[tokio::test(start_paused = true)]
+async fn a_503_does_not_prove_that_a_small_write_was_not_applied() {
+    let (outcome, stored) = late_swap(200, true).await;
+    assert_eq!(outcome, Outcome::Unknown);
+    assert!(equal(&stored, &document(200, 2)));
 }
 
 /// 1. A writer of generation B inserts its intent and its first parts.

@@ -31,6 +31,13 @@ async fn each_call_sends_the_documented_number_of_requests() {
         Ok(())
     };
     assert_eq!(sent(&mock, conflict).await, 3);
+    mock.faults().add(Fault::error(403, "AccountIsDisabled").on(Operation::Transaction).times(1));
+    let refused = async {
+        let error = stream.append(Expected::AtLeast(5), id(6), &one).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        Ok(())
+    };
+    assert_eq!(sent(&mock, refused).await, 2);
     for (expected, requests) in [(4, 2), (99, 1)] {
         let table = mock.client().table_named::<DynamicEntity>(TABLE);
         let mut fresh = EventStream::new(&table, STREAM);

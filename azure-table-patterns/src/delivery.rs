@@ -1,0 +1,15 @@
+//! Writes that a proxy delivers more than once.
+
+use azure_table_client::{Error, Outcome};
+
+/// Whether the service may have received the write.
+pub(crate) fn was_sent(error: &Error) -> bool {
+    error.status().is_some() || error.attempts() > 1 || error.outcome() != Outcome::NotApplied
+}
+
+/// Whether no delivery of the write can be applied any more. A service that is too busy for one delivery may apply
+/// another one, which arrives later; an error after several attempts does not report whether that happened before.
+pub(crate) fn is_refused_for_good(error: &Error) -> bool {
+    let is_single = error.attempts() <= 1 && !error.is_throttled();
+    error.outcome() == Outcome::NotApplied && is_single
+}
