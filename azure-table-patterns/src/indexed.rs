@@ -11,17 +11,19 @@ mod sweep;
 use std::fmt;
 use std::time::Duration;
 
-use azure_table_client::client::Query;
+use azure_table_client::client::{Query, Transaction};
 use azure_table_client::entity::{HasIndexes, IndexDefinition, IntoKey, KeyRange, NamedTable};
 use azure_table_client::filter::{Column, Filter, HasColumns, Literal};
-use azure_table_client::{DynamicEntity, ETag, EntityKey, Stored, TableClient, TableServiceClient};
+use azure_table_client::{
+    DynamicEntity, ETag, EntityKey, IfMatch, Stored, TableClient, TableServiceClient,
+};
 use uuid::Uuid;
 
 use self::attempt::Values;
 pub use self::lookup::{Lookup, LookupPlan};
 use self::rows::{HELPERS, IndexRow, Marker, is_helper};
 pub use self::sweep::Swept;
-use crate::Error;
+use crate::{Error, backoff};
 
 /// The time for which the marker of an attempt is kept, by the clock of the service: the assumption is that no request
 /// is applied later than this after its attempt began. [`Indexed::sweep`] removes older markers.
@@ -29,6 +31,9 @@ pub const MARKER_RETENTION: Duration = Duration::from_secs(24 * 3600);
 
 /// The time after which another program may cancel an attempt, unless [`Indexed::grace`] sets it.
 pub const GRACE: Duration = Duration::from_secs(10);
+
+/// The number of rounds in which other programs may write an entity first, for a write of any version.
+const ROUNDS: u32 = 20;
 
 /// A table of entities with secondary indexes, all of whose writes maintain the indexes. Cheap to clone.
 ///
@@ -127,18 +132,23 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// Replaces an entity of this version, and changes its rows in the indexes. Reads the entity first: the rows of its
     /// former values have to go.
     ///
+    /// [`IfMatch::Any`] replaces any version: after a concurrent write, it reads the entity again, up to 20 times. Like
+    /// such a write of the client, it may be applied twice if a request is repeated.
+    ///
     /// Returns the new version, like [`insert`](Self::insert).
     ///
     /// # Errors
-    /// [`Conflict`](Error::Conflict) if the entity has another version; 404 if it does not exist; otherwise like
-    /// [`insert`](Self::insert).
-    pub async fn replace(&self, entity: &T, etag: &ETag) -> Result<Option<ETag>, Error> {
+    /// [`Conflict`](Error::Conflict) if the entity has another version; [`Contended`](Error::Contended) if other programs
+    /// wrote it in each of 20 rounds; 404 if it does not exist; otherwise like [`insert`](Self::insert).
+    pub async fn replace(
+        &self,
+        entity: &T,
+        etag: impl Into<IfMatch>,
+    ) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
-        let former = self.former_values(&key, etag).await?;
-        let attempt = self.attempt(key, Some(former), Some(values))?;
-        let write = self.opening(&attempt)?.replace(entity, etag);
-        self.apply(attempt, write).await
+        let after = |_: &Values| Some(values.clone());
+        self.change(key, &etag.into(), after, |write, etag| write.replace(entity, etag)).await
     }
 
     /// Sets the properties of an entity of this version, and changes its rows in the indexes. A property that `entity`
@@ -146,28 +156,48 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     ///
     /// # Errors
     /// Like [`replace`](Self::replace).
-    pub async fn merge(&self, entity: &T, etag: &ETag) -> Result<Option<ETag>, Error> {
+    pub async fn merge(&self, entity: &T, etag: impl Into<IfMatch>) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
-        let former = self.former_values(&key, etag).await?;
-        let kept = values.into_iter().zip(&former).map(|(new, old)| new.or_else(|| old.clone()));
-        let kept = kept.collect();
-        let attempt = self.attempt(key, Some(former), Some(kept))?;
-        let write = self.opening(&attempt)?.merge(entity, etag);
-        self.apply(attempt, write).await
+        let after = |former: &Values| {
+            let pairs = values.iter().zip(former);
+            Some(pairs.map(|(new, old)| new.as_ref().or(old.as_ref()).cloned()).collect())
+        };
+        self.change(key, &etag.into(), after, |write, etag| write.merge(entity, etag)).await
     }
 
     /// Deletes an entity of this version, and its rows in the indexes.
     ///
     /// # Errors
     /// Like [`replace`](Self::replace).
-    pub async fn delete(&self, key: impl IntoKey, etag: &ETag) -> Result<(), Error> {
+    pub async fn delete(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Result<(), Error> {
         let key = key.into_key().map_err(azure_table_client::Error::from)?;
-        self.entities.transaction().delete(&key, etag).check()?;
-        let former = self.former_values(&key, etag).await?;
-        let attempt = self.attempt(key.clone(), Some(former), None)?;
-        let write = self.opening(&attempt)?.delete(key, etag);
-        self.apply(attempt, write).await.map(drop)
+        let condition = etag.into();
+        self.entities.transaction().delete(&key, condition.clone()).check()?;
+        let deletion = |write: Transaction<T>, etag| write.delete(&key, etag);
+        self.change(key.clone(), &condition, |_| None, deletion).await.map(drop)
+    }
+
+    /// Writes an entity whose former values and version are read first.
+    async fn change(
+        &self,
+        key: EntityKey,
+        condition: &IfMatch,
+        after: impl Fn(&Values) -> Option<Values>,
+        write: impl Fn(Transaction<T>, ETag) -> Transaction<T>,
+    ) -> Result<Option<ETag>, Error> {
+        for round in 0..ROUNDS {
+            backoff::pause(self.entities.clock(), round).await;
+            let (former, etag) = self.former_values(&key, condition).await?;
+            let after = after(&former);
+            let attempt = self.attempt(key.clone(), Some(former), after)?;
+            let write = write(self.opening(&attempt)?, etag);
+            match self.apply(attempt, write).await {
+                Err(Error::Conflict { .. }) if *condition == IfMatch::Any => {}
+                result => return result,
+            }
+        }
+        Err(Error::Contended { what: format!("write {key}"), rounds: ROUNDS })
     }
 
     /// Returns an entity. One request.
@@ -232,14 +262,19 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         T::INDEXES.iter().map(text).collect()
     }
 
-    /// Reads the indexed values of the entity of this version, as they are stored: a default of `T` is not in an index.
-    async fn former_values(&self, key: &EntityKey, etag: &ETag) -> Result<Values, Error> {
+    /// Reads the indexed values of the entity of this version, as they are stored, and the version. A default of `T` is not
+    /// in an index.
+    async fn former_values(
+        &self,
+        key: &EntityKey,
+        condition: &IfMatch,
+    ) -> Result<(Values, ETag), Error> {
         check_not_helper(key)?;
         let stored = self.stored_rows().get(key).primary_only().await?;
-        if stored.etag != *etag {
-            return Err(Error::Conflict { key: key.clone() });
+        match condition {
+            IfMatch::Tag(etag) if stored.etag != *etag => Err(Error::Conflict { key: key.clone() }),
+            _ => Ok((Self::texts(&stored.entity), stored.etag.clone())),
         }
-        Ok(Self::texts(&stored.entity))
     }
 
     /// Whether the entity exists and has this value, by its text.

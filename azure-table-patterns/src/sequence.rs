@@ -64,28 +64,27 @@ impl Sequence {
     /// Reserves this many numbers, which no other call returns.
     ///
     /// # Errors
-    /// [`Exhausted`](Error::Exhausted) if fewer numbers are left. 412 if other programs wrote the row in each of 20
-    /// rounds. A request failed; if the outcome is unknown, the numbers of this call may be lost, and a later
+    /// [`Exhausted`](Error::Exhausted) if fewer numbers are left. [`Contended`](Error::Contended) if other programs wrote
+    /// the row in each of 20 rounds. A request failed; if the outcome is unknown, the numbers of this call may be lost, and a later
     /// call returns others. [`InvalidInput`](Error::InvalidInput), before anything is sent: `numbers` is 0.
     pub async fn block(&self, numbers: u32) -> Result<Range<i64>, Error> {
         if numbers == 0 {
             return Err(Error::InvalidInput("a block has at least one number (0)".to_owned()));
         }
         let rows = self.table.with_entity::<Counter>();
-        let mut round = 1;
-        loop {
+        for round in 0..ROUNDS {
+            backoff::pause(self.table.clock(), round).await;
             let row = rows.get_if_exists(&self.key).primary_only().await?;
             let first = row.as_ref().map_or(1, |row| row.next);
             let end = first.checked_add(i64::from(numbers));
             let end = end.ok_or_else(|| Error::Exhausted(self.key.clone()))?;
             match self.reserve(row.as_ref(), end).await {
                 Ok(()) => return Ok(first..end),
-                Err(error) if !is_lost_race(&error) || round == ROUNDS => return Err(error.into()),
-                Err(_) => {}
+                Err(error) if is_lost_race(&error) => {}
+                Err(error) => return Err(error.into()),
             }
-            backoff::pause(self.table.clock(), round).await;
-            round += 1;
         }
+        Err(Error::Contended { what: format!("sequence {}", self.key), rounds: ROUNDS })
     }
 
     /// Sets the next number, if no other program has written the row since it was read.

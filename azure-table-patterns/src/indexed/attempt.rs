@@ -11,7 +11,7 @@ use super::{Indexed, MARKER_RETENTION};
 use crate::Error;
 
 /// The requests that are sent again after an unknown outcome.
-const TRIES: usize = 4;
+const TRIES: u32 = 4;
 /// The time after which a writer abandons its own attempt. It is far below the retention of markers.
 const LONGEST: Duration = Duration::from_secs(MARKER_RETENTION.as_secs() / 24);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -121,10 +121,14 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             else {
                 // A concurrent removal of the row, or an insert that did not arrive.
                 tries -= 1;
-                if tries == 0 {
-                    return Err(error.into());
+                match tries {
+                    0 if error.is_conflict() => {
+                        let what = format!("reserve a value of {}", index.property);
+                        return Err(Error::Contended { what, rounds: TRIES });
+                    }
+                    0 => return Err(error.into()),
+                    _ => continue,
                 }
-                continue;
             };
             if found.attempt == attempt.id && !found.confirmed {
                 return Ok(Version { row, etag: found.etag.clone() });

@@ -138,7 +138,7 @@ async fn a_reservation_gives_up_after_twenty_rounds_with_pauses() {
     let slow = Sequence::new(&touching.client().table_named::<DynamicEntity>(TABLE), KEY);
     let (start, reads) = (tokio::time::Instant::now(), mock.requests().count(Operation::Get));
     let error = slow.block(10).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(it) if it.is_precondition_failed()), "{error:?}");
+    assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");
     assert_eq!((error.outcome(), stored(&mock)), (Outcome::NotApplied, 11));
     assert_eq!(mock.requests().count(Operation::Get) - reads, 20);
     assert!(!start.elapsed().is_zero());

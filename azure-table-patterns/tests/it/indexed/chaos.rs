@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_client::{Outcome, Stored};
+use azure_table_client::{IfMatch, Outcome, Stored};
 use azure_table_patterns::Error;
 use azure_table_patterns::indexed::Indexed;
 use azure_table_tests::chaos::{self, Report, Round};
@@ -112,12 +112,16 @@ impl Program {
             // Only one value changes.
             user = User { email: user.email, stamp: user.stamp, ..former.entity.clone() };
         }
-        let limit = self.limit();
+        let (limit, any_version) = (self.limit(), self.chance.u8(..4) == 0);
+        let condition = |former: &Stored<User>| match any_version {
+            true => IfMatch::Any,
+            false => IfMatch::from(&former.etag),
+        };
         let call = async {
             match &write {
                 Write::Insert => self.users.insert(&user).await,
-                Write::Replace(former) => self.users.replace(&user, &former.etag).await,
-                Write::Merge(former) => self.users.merge(&user, &former.etag).await,
+                Write::Replace(former) => self.users.replace(&user, condition(former)).await,
+                Write::Merge(former) => self.users.merge(&user, condition(former)).await,
             }
         };
         let Ok(result) = timeout(limit, call).await else {
@@ -136,6 +140,8 @@ impl Program {
         }
         let has_marker = match &write {
             Write::Insert => true,
+            // The values of the version that was replaced are not known here.
+            _ if any_version => false,
             Write::Replace(former) => former.values() != user.values(),
             Write::Merge(former) => {
                 let mut pairs = former.values().into_iter().zip(user.values());
@@ -145,7 +151,7 @@ impl Program {
         if has_marker {
             self.unapplied.push(user.stamp);
         } else if was_applied {
-            // A proxy delivered the request twice. The client cannot detect it, and this write has no marker.
+            // A proxy delivered the request twice. The client cannot detect it, and this write may have no marker.
             self.report.count("undetectable");
         }
     }
@@ -198,6 +204,7 @@ fn name(error: &Error) -> &'static str {
     match error {
         Error::ValueTaken { .. } => "value taken",
         Error::Conflict { .. } => "changed",
+        Error::Contended { .. } => "contended",
         Error::Failed { outcome: Outcome::NotApplied, .. } => "cancelled",
         Error::Failed { .. } => "unconfirmed",
         _ if error.outcome() == Outcome::Unknown => "unknown",

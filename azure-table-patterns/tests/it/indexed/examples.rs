@@ -10,7 +10,7 @@ use azure_table_patterns::indexed::Indexed;
 use azure_table_tests::chaos;
 
 use super::users::{INDEX, TABLE, User, differences};
-use crate::hostile::{on_secondary, with_secondary};
+use crate::hostile::{Touching, on_secondary, with_secondary};
 
 pub(super) async fn users(mock: &MockTableService) -> Indexed<User> {
     let users = Indexed::<User>::new(&mock.client());
@@ -315,4 +315,51 @@ async fn a_refused_cleaning_is_reported() {
     mock.faults().clear();
     users.insert(&User::new("b", "2").email("x")).await.unwrap();
     assert_eq!(differences(&mock), [""; 0]);
+}
+
+/// Another program writes the entity before each transaction.
+#[tokio::test(start_paused = true)]
+async fn any_version_can_be_written() {
+    let mock = chaos::mock();
+    let users = users(&mock).await;
+    users.insert(&joe()).await.unwrap();
+    users.replace(&User { city: Some("Ulm".into()), ..joe() }, IfMatch::Any).await.unwrap();
+    let renamed = User::new("a", "joe").email("joe@y.example");
+    users.merge(&renamed, IfMatch::Any).await.unwrap();
+    let found = users.by(|u| u.email, "joe@y.example").one().await.unwrap().unwrap();
+    assert_eq!(found.city.as_deref(), Some("Ulm"));
+
+    let touching = Touching {
+        mock: mock.clone(),
+        table: TABLE,
+        row: ("a", "joe"),
+        before: ("POST", "/$batch"),
+    };
+    let slow = Indexed::<User>::new(&touching.client());
+    let errors = [
+        slow.replace(&joe(), IfMatch::Any).await.unwrap_err(),
+        slow.merge(&joe(), IfMatch::Any).await.unwrap_err(),
+        slow.delete(("a", "joe"), IfMatch::Any).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+    }
+    assert_eq!(differences(&mock), [""; 0]);
+    users.delete(("a", "joe"), IfMatch::Any).await.unwrap();
+    assert_eq!(differences(&mock), [""; 0]);
+    let missing = users.delete(("a", "joe"), IfMatch::Any).await.unwrap_err();
+    assert!(matches!(&missing, Error::Client(it) if it.is_not_found()), "{missing:?}");
+}
+
+/// The row of the value exists for each insert, and is gone when it is read.
+#[tokio::test(start_paused = true)]
+async fn a_value_whose_row_comes_and_goes_is_contended() {
+    let mock = chaos::mock();
+    let users = users(&mock).await;
+    mock.faults().add(Fault::error(409, "EntityAlreadyExists").on(Operation::Insert).table(INDEX));
+    let error = users.insert(&joe()).await.unwrap_err();
+    assert!(matches!(error, Error::Contended { rounds: 4, .. }), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert_eq!(mock.row_count(TABLE), Some(0));
 }
