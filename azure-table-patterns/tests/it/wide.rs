@@ -94,6 +94,26 @@ async fn each_call_sends_the_documented_requests() {
     assert_eq!(requests(&mock), 2);
 }
 
+/// Base64 makes a Binary a third larger in the request, of at most 4 MiB.
+#[tokio::test]
+async fn one_transaction_holds_the_documented_bytes() {
+    let mock = MockTableService::new();
+    let table = table(&mock).await;
+    let wide = WideTable::new(&table);
+    let binary = |bytes| EdmValue::from(vec![1_u8; bytes]);
+    let text = |bytes: usize| EdmValue::from("ü".repeat(bytes / 2));
+    for (name, value, expected) in [
+        ("binary", binary(3_100_000), 2),
+        ("more binary", binary(3_150_000), 5),
+        ("text", text(4_100_000), 2),
+        ("more text", text(4_200_000), 5),
+    ] {
+        requests(&mock);
+        wide.insert(&DynamicEntity::new("p", name).with("Document", value)).await.unwrap();
+        assert_eq!(requests(&mock), expected, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn of_two_writers_one_wins_and_the_other_one_leaves_no_rows() {
     for bytes in [10, 9_000_000] {
