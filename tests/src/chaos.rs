@@ -1,5 +1,5 @@
-//! Rounds of chaos for what is built on the client: faults in about a third of the requests, machines whose clocks are
-//! off, and virtual time.
+//! Rounds of chaos for what is built on the client: faults in about a third of the requests, a proxy that delivers writes
+//! twice, machines whose clocks are off, and virtual time.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -9,6 +9,7 @@
 
 mod clock;
 pub mod faults;
+mod proxy;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,6 +26,7 @@ use tokio::task::yield_now;
 
 pub use clock::{MachineClock, RoundClock};
 use faults::ActiveFault;
+use proxy::Proxy;
 
 /// The seeds reserved for the rounds of one seed of a run.
 const SEEDS_OF_A_RUN: usize = 1 << 24;
@@ -41,6 +43,10 @@ fn mock_with(seed: u64) -> MockTableService {
     MockTableService::builder().clock(Arc::new(RoundClock::new(seed))).kept_requests(0).build()
 }
 
+/// The probability that the generators of two programs have the same state at a request, like those of machines that start
+/// from one snapshot.
+const EQUAL_STATES: f64 = 0.05;
+
 /// One mock with faults, and the machines whose programs use it.
 #[derive(Debug)]
 pub struct Round {
@@ -48,6 +54,7 @@ pub struct Round {
     pub seed: u64,
     mock: MockTableService,
     faults: Vec<ActiveFault>,
+    proxy: Arc<Proxy>,
     requests: Arc<AtomicUsize>,
 }
 
@@ -91,7 +98,8 @@ impl Round {
         mock.faults().seed(seed);
         // Clients draw their waits from the thread's generator.
         fastrand::seed(seed);
-        Self { seed, mock, faults: Vec::new(), requests: Arc::default() }
+        let proxy = Arc::new(Proxy::new(&mock, seed));
+        Self { seed, mock, faults: Vec::new(), proxy, requests: Arc::default() }
     }
 
     /// The service. A round begins without faults.
@@ -134,12 +142,14 @@ impl Round {
 
     /// The transport of the clients, for a transport around it.
     pub fn transport(&self) -> Arc<dyn Transport> {
-        Arc::new(Counted { mock: self.mock.clone(), sent: self.requests.clone() })
+        let (proxy, sent) = (self.proxy.clone(), self.requests.clone());
+        Arc::new(Counted { seed: self.seed, proxy, sent })
     }
 
-    /// From here on, about a third of the requests on entities meet a fault.
+    /// From here on, about a third of the requests on entities meet a fault, and a proxy delivers some writes twice.
     pub fn start_faults(&mut self) {
         self.faults = faults::add(&self.mock);
+        self.proxy.set_active(true);
     }
 
     /// Runs programs at the same time, then ends the faults. Returns the results of the programs in their order.
@@ -159,14 +169,15 @@ impl Round {
     /// From here on, no request meets a fault; waits until the delayed requests have arrived.
     async fn end_faults(&self) {
         self.mock.faults().clear();
+        self.proxy.set_active(false);
         tokio::time::sleep(SETTLING).await;
     }
 
     /// The number of requests so far, and of those that met a fault.
     pub fn requests(&self) -> (usize, usize) {
         let failures = self.faults.iter().filter(|fault| fault.is_failure);
-        let struck = failures.map(|fault| fault.added.struck()).sum();
-        (self.requests.load(Ordering::Relaxed), struck)
+        let struck: usize = failures.map(|fault| fault.added.struck()).sum();
+        (self.requests.load(Ordering::Relaxed), struck + self.proxy.struck())
     }
 }
 
@@ -227,7 +238,8 @@ pub fn seeds(first: u64, count: usize) -> impl Iterator<Item = u64> {
 /// Counts the requests of all machines, and lets other tasks run before and after each.
 #[derive(Debug)]
 struct Counted {
-    mock: MockTableService,
+    seed: u64,
+    proxy: Arc<Proxy>,
     sent: Arc<AtomicUsize>,
 }
 
@@ -236,7 +248,10 @@ impl Transport for Counted {
         self.sent.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             yield_now().await;
-            let response = self.mock.receive(request).await;
+            if fastrand::f64() < EQUAL_STATES {
+                fastrand::seed(self.seed);
+            }
+            let response = self.proxy.receive(request).await;
             yield_now().await;
             yield_now().await;
             response

@@ -13,30 +13,33 @@ use futures_util::FutureExt as _;
 use tokio::time::{sleep, timeout};
 
 use super::world::{
-    BLOGS, Deletion, NoPause, Pause, WORK, channel, check, create, outbox, request, steps,
+    BLOGS, Deletion, NoPause, Pause, WORK, channel, check, create, has_run, outbox, request, steps,
 };
 
-const CHANNELS: [&str; 3] = ["c0", "c1", "c2"];
+const CHANNELS: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];
 const WORKERS: u64 = 4;
-const TURNS: usize = 25;
+const TURNS: i64 = 25;
 const PASSES: usize = 25;
 
 type Shared = Arc<Mutex<Report>>;
+/// The channels and numbers of the requests that were reported as not applied.
+type Refused = Vec<(&'static str, i64)>;
 
 fn some_ms(chance: &mut Rng, most: u64) -> Duration {
     Duration::from_millis(chance.u64(..most))
 }
 
-/// Checks a channel from time to time, requests its deletion, and creates it again once it is deleted.
+/// Checks a channel from time to time, requests its deletion, and creates it again once it is deleted. Returns the requests
+/// that were reported as not applied.
 async fn site(
     mock: MockTableService,
     client: TableServiceClient,
     name: &'static str,
     mut chance: Rng,
     shared: Shared,
-) {
-    let mut generation = 1;
-    for _ in 0..TURNS {
+) -> Refused {
+    let (mut generation, mut refused) = (1, Vec::new());
+    for turn in 0..TURNS {
         sleep(some_ms(&mut chance, 20_000)).await;
         let before = channel(&mock, name);
         {
@@ -56,10 +59,10 @@ async fn site(
             }
             Some(_) if chance.u8(..4) == 0 => {
                 let limit = some_ms(&mut chance, 3_000);
-                drop(timeout(limit, request(&client, name)).await);
+                drop(timeout(limit, request(&client, name, turn)).await);
             }
             Some(_) => {
-                let requested = request(&client, name).await;
+                let requested = request(&client, name, turn).await;
                 let mut report = shared.lock().unwrap();
                 let is_same = channel(&mock, name) == before;
                 let is_open = before == Some((generation, false));
@@ -70,11 +73,15 @@ async fn site(
                 match requested.map_err(|error| error.outcome()) {
                     Ok(()) => report.count("requests: ok"),
                     Err(Outcome::Unknown) => report.count("requests: unknown"),
-                    Err(_) => report.count("requests: not applied"),
+                    Err(_) => {
+                        report.count("requests: not applied");
+                        refused.push((name, turn));
+                    }
                 }
             }
         }
     }
+    refused
 }
 
 /// Steps that fail, or stall for longer than a lease.
@@ -165,10 +172,16 @@ async fn round(round: &mut Round) -> Report {
         tasks.push(site(mock.clone(), client, name, chance, shared.clone()).boxed());
     }
     for task in 0..WORKERS {
-        tasks.push(work(round.client(task), round.chance(task), shared.clone()).boxed());
+        let work = work(round.client(task), round.chance(task), shared.clone());
+        tasks.push(work.map(|()| Vec::new()).boxed());
     }
-    round.run_programs(tasks).await;
+    let refused = round.run_programs(tasks).await.concat();
     drain(&mock, &shared).await;
+    for (name, request) in refused {
+        shared.lock().unwrap().check(!has_run(&mock, name, request), || {
+            format!("{name}: request {request} was reported as not applied")
+        });
+    }
     std::mem::take(&mut *shared.lock().unwrap())
 }
 

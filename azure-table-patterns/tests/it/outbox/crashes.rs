@@ -21,7 +21,7 @@ async fn prepare(mock: &MockTableService) {
 }
 
 async fn program((): &(), service: TableServiceClient) {
-    request(&service, NAME).await.unwrap();
+    request(&service, NAME, 0).await.unwrap();
     let mut worker = outbox(&service).worker("w").ttl(TTL);
     for _ in 0..20 {
         while let Some(mut item) = worker.next().await.unwrap() {

@@ -26,6 +26,8 @@ pub(super) struct Deletion {
     pub(super) generation: u32,
     /// The last step that was applied.
     pub(super) step: i32,
+    /// The request of the deletion.
+    pub(super) request: i64,
 }
 
 pub(super) fn outbox(service: &TableServiceClient) -> Outbox<Deletion> {
@@ -47,7 +49,11 @@ pub(super) fn create(mock: &MockTableService, channel: &str, generation: i64) {
 }
 
 /// Marks a channel as deleted, and enqueues the deletion of the rest. Nothing, if the channel does not exist or is marked.
-pub(super) async fn request(service: &TableServiceClient, channel: &str) -> Result<(), Error> {
+pub(super) async fn request(
+    service: &TableServiceClient,
+    channel: &str,
+    request: i64,
+) -> Result<(), Error> {
     let table = service.table_named::<DynamicEntity>(WORK);
     let Some(found) = table.get_if_exists((channel, CHANNEL)).primary_only().await? else {
         return Ok(());
@@ -56,7 +62,7 @@ pub(super) async fn request(service: &TableServiceClient, channel: &str) -> Resu
         return Ok(());
     }
     let generation = u32::try_from(generation_of(&found)).unwrap();
-    let deletion = Deletion { channel: channel.to_owned(), generation, step: 0 };
+    let deletion = Deletion { channel: channel.to_owned(), generation, step: 0, request };
     let marked = DynamicEntity::new(channel, CHANNEL).with("Deleted", true);
     let cause = table.transaction().merge(&marked, &found.etag);
     outbox(service).enqueue(cause, &deletion).await?;
@@ -64,12 +70,14 @@ pub(super) async fn request(service: &TableServiceClient, channel: &str) -> Resu
 }
 
 /// A row of the log, whose key no other call has: a step that is applied twice leaves two rows.
-fn log(item: &Item<Deletion>, step: i32) -> DynamicEntity {
-    let Deletion { channel, generation, .. } = &item.work;
-    DynamicEntity::new(channel, format!("log-{generation:04}-{:032x}", fastrand::u128(..)))
+fn log(service: &TableServiceClient, item: &Item<Deletion>, step: i32) -> DynamicEntity {
+    let id = service.clock().random_id().unwrap();
+    let Deletion { channel, generation, request, .. } = &item.work;
+    DynamicEntity::new(channel, format!("log-{generation:04}-{id}"))
         .with("Generation", i64::from(*generation))
         .with("Step", i64::from(step))
         .with("Token", item.token())
+        .with("Request", *request)
 }
 
 /// Is called before each request of the steps.
@@ -94,7 +102,7 @@ pub(super) async fn steps(
     while item.work.step < STEPS - 1 {
         chance.pause().await?;
         item.work.step += 1;
-        let log = log(item, item.work.step);
+        let log = log(service, item, item.work.step);
         item.commit(|transaction| transaction.insert(&log)).await?;
     }
     let blogs: TableClient<DynamicEntity> = service.table_named(BLOGS);
@@ -119,7 +127,7 @@ pub(super) async fn steps(
     let table = service.table_named::<DynamicEntity>(WORK);
     let channel = table.get((&*item.work.channel, CHANNEL)).primary_only().await?;
     chance.pause().await?;
-    let log = log(item, STEPS);
+    let log = log(service, item, STEPS);
     item.finish(|end| end.delete(channel.key(), &channel.etag).insert(&log)).await
 }
 
@@ -152,6 +160,14 @@ pub(super) fn check(report: &mut Report, mock: &MockTableService, name: &str) {
     }
     report.check(state.is_some() || blogs.is_empty(), || format!("{name}: blogs without channel"));
     check_log(report, name, &rows, marked);
+}
+
+/// Whether a step of the deletion was applied that this request has enqueued.
+pub(super) fn has_run(mock: &MockTableService, channel: &str, request: i64) -> bool {
+    let is_of_request = |row: &DynamicEntity| {
+        row.key().partition_key == channel && row.get("Request") == Some(Ok(request))
+    };
+    mock.rows(WORK).unwrap().iter().any(is_of_request)
 }
 
 /// Checks that the steps of each generation were applied once, in order, and under tokens that do not become older.
