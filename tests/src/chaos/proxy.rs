@@ -10,10 +10,13 @@ use fastrand::Rng;
 use tokio::time::sleep;
 
 /// The probability that a write is delivered by itself after or before the delivery that the response is about.
-const PROBABILITY: f64 = 0.06;
-/// The times after which the other delivery arrives: with the response, later, and after the client has given up.
-const DELAYS: [Duration; 4] =
-    [Duration::ZERO, Duration::from_millis(5), Duration::from_secs(3), Duration::from_secs(45)];
+const PROBABILITY: f64 = 0.1;
+/// The times in milliseconds after which the other delivery arrives: with the response, soon, and after the client has
+/// given up.
+const DELAYS: [u64; 6] = [0, 5, 5, 50, 3_000, 45_000];
+/// The services that respond to the first delivery: the one with the rows, or a busy one. The client itself does not trust
+/// the 503 of a proxy, so most are those of a service.
+const RESPONDS: [Option<usize>; 6] = [None, Some(0), Some(0), Some(0), Some(1), Some(2)];
 /// Refusals that hold for each delivery of a request.
 const FINAL: [&str; 2] = ["AccountIsDisabled", "TableNotFound"];
 
@@ -98,8 +101,8 @@ impl Proxy {
         if chance.f64() >= PROBABILITY {
             return None;
         }
-        let after = DELAYS[chance.usize(..DELAYS.len())];
-        let responds = chance.usize(..=self.busy.len()).checked_sub(1);
+        let after = Duration::from_millis(DELAYS[chance.usize(..DELAYS.len())]);
+        let responds = RESPONDS[chance.usize(..RESPONDS.len())];
         Some(Other { after, responds })
     }
 }

@@ -255,6 +255,9 @@ async fn round(round: &mut Round) -> Report {
         Task { wide, history, ids, steps, deletes }
     };
     round.start_faults();
+    // Writers that cannot delete their intents.
+    let lost = Fault::lose_request().on(Operation::Delete);
+    round.mock().faults().add(lost.probability(0.3));
     if !deletes {
         // Writers that are busy for longer than a sweep waits.
         let delay = Fault::delay_request(Duration::from_secs(15)).on(Operation::Transaction);
