@@ -11,9 +11,9 @@
 //!   attempted, so that a resumed run applies them in order. Different keys have no order. (The service may
 //!   still apply a request after its client gave up; only an ETag prevents that.)
 //! - **Outcomes**: each row has one outcome. If the service refuses one row of a batch, the run sends the
-//!   others again. A request whose response was lost is sent again; if that is refused, the rows that cannot
-//!   be applied twice are [`Unknown`](RowOutcome::Unknown). A refusal of the account, such as by a firewall,
-//!   ends the run and resolves no row.
+//!   others again. A request whose response was lost is sent again; if the service refuses a row then, and
+//!   reading back does not prove its outcome, that row is [`Unknown`](RowOutcome::Unknown). A refusal of the account,
+//!   such as by a firewall, ends the run and resolves no row.
 //! - **Rate limit**: a partition that the service throttles is slowed down to just below the rate at which
 //!   that happened, and speeds up again slowly. Other partitions are not affected. If many are throttled,
 //!   fewer requests are in flight. A partition without any success for

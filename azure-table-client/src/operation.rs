@@ -37,7 +37,7 @@ use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::wire::encoding::{self, QueryString};
-use crate::wire::{Operation, PayloadFormat, Protocol, RetryClass, Unsupported, headers};
+use crate::wire::{Operation, PayloadFormat, Protocol, Unsupported, headers};
 
 /// A header that only some requests have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -166,19 +166,6 @@ impl Request {
         self.operation.is_write()
     }
 
-    /// The retry class under the request's condition: `IfMatch::Any` makes a guarded write repeatable.
-    pub(crate) fn retry_class(&self) -> RetryClass {
-        let is_any = self.header.as_ref().is_some_and(|(name, value)| {
-            **name == header::IF_MATCH && value == IfMatch::Any.as_str()
-        });
-        // A second delete finds no entity, whatever its condition.
-        if is_any && self.operation != Operation::Delete {
-            RetryClass::Repeatable
-        } else {
-            self.operation.retry_class()
-        }
-    }
-
     /// The status of a response: of a batch, the status of the operation inside.
     pub(crate) fn status_of(
         &self,
@@ -220,36 +207,4 @@ pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
 /// The error of a call that requires a feature that its version does not have.
 pub(crate) fn unsupported(reason: Unsupported) -> Error {
     Error::invalid_input(reason.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::etag::ETag;
-
-    #[test]
-    fn any_version_makes_a_guarded_write_repeatable() {
-        use RetryClass::{Guarded, Read, Repeatable};
-        let tag = IfMatch::Tag(ETag::from("W/\"1\""));
-        for (operation, with_tag, with_any) in [
-            (Operation::Merge, Guarded, Repeatable),
-            (Operation::Replace, Guarded, Repeatable),
-            (Operation::Delete, Guarded, Guarded),
-        ] {
-            let class = |condition| {
-                let request = Request::new(operation, "Blogs", Method::PUT, String::new());
-                request.if_match(condition).unwrap().retry_class()
-            };
-            assert_eq!(class(&tag), with_tag, "{operation}");
-            assert_eq!(class(&IfMatch::Any), with_any, "{operation}");
-        }
-        for (operation, expected) in [
-            (Operation::Get, Read),
-            (Operation::Insert, Guarded),
-            (Operation::InsertOrMerge, Repeatable),
-        ] {
-            let request = Request::new(operation, "Blogs", Method::POST, String::new());
-            assert_eq!(request.retry_class(), expected, "{operation}");
-        }
-    }
 }

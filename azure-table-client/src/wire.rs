@@ -19,7 +19,7 @@ pub(crate) mod xml;
 pub(crate) mod xml_tree;
 
 pub use operation::Operation;
-pub(crate) use operation::{Document, Permissions, RetryClass};
+pub(crate) use operation::{Document, Permissions};
 pub use payload::PayloadFormat;
 pub(crate) use protocol::{Protocol, Unsupported};
 pub(crate) use read_error::ReadError;

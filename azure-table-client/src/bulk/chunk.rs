@@ -1,6 +1,7 @@
 //! Operations that are sent together.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -117,15 +118,21 @@ impl Chunk {
         self.sent.as_deref()
     }
 
-    /// Makes new chunks of the rows, each of at most `most`.
-    pub(super) fn regroup(self, target: &Target, most: usize) -> Vec<Self> {
-        let Self { partition, since, open, refusals, .. } = self;
-        let mut rows = VecDeque::from(self.rows);
-        let take = || Self::take(target, &partition, &mut rows, most);
+    /// Makes new chunks of rows of this one, each of at most `most`.
+    pub(super) fn regroup(&self, target: &Target, rows: Vec<Row>, most: usize) -> Vec<Self> {
+        let Self { ref partition, since, open, refusals, .. } = *self;
+        let mut rows = VecDeque::from(rows);
+        let take = || Self::take(target, partition, &mut rows, most);
         let chunks = std::iter::from_fn(take);
         chunks
             .map(|it| Self { since, refusals, open, is_regrouped: open.is_some(), ..it })
             .collect()
+    }
+
+    /// Makes a chunk of each row.
+    pub(super) fn split(mut self, target: &Target) -> Vec<Self> {
+        let rows = mem::take(&mut self.rows);
+        self.regroup(target, rows, 1)
     }
 }
 

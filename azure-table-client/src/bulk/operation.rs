@@ -8,7 +8,6 @@ use crate::etag::IfMatch;
 use crate::operation::entity::{self, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Request, Target};
-use crate::wire::RetryClass;
 
 /// An operation of a bulk run on one row.
 ///
@@ -57,8 +56,6 @@ pub(super) struct Row {
     pub(super) request: Arc<Request>,
     /// Whether a missing row counts as success.
     pub(super) missing_is_ok: bool,
-    /// Whether applying it twice has the same effect as applying it once.
-    pub(super) is_repeatable: bool,
 }
 
 /// The error of an operation that cannot be sent, and its key if it has one.
@@ -91,8 +88,7 @@ impl Row {
                 delete::<T>(&job.target, key, condition)?
             }
         };
-        let is_repeatable = missing_is_ok || request.retry_class() == RetryClass::Repeatable;
-        Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
+        Ok(Self { index, key, request: Arc::new(request), missing_is_ok })
     }
 
     /// Whether an earlier attempt that was applied can be the cause of this refusal.

@@ -130,23 +130,6 @@ fn bad_input_is_an_error_of_its_row() {
 }
 
 #[test]
-fn upserts_and_unconditional_writes_are_repeatable() {
-    let repeatable = |operation: BulkOperation<DynamicEntity>| {
-        Row::new(&job(), 0, operation).unwrap().is_repeatable
-    };
-    let entity = || DynamicEntity::new("p", "r");
-    let tag = || IfMatch::Tag("W/\"1\"".into());
-    let key = || entity().key().clone();
-    assert!(repeatable(BulkOperation::InsertOrMerge(entity())));
-    assert!(repeatable(BulkOperation::Replace(entity(), IfMatch::Any)));
-    assert!(repeatable(BulkOperation::DeleteIfExists(key(), IfMatch::Any)));
-    assert!(!repeatable(BulkOperation::Insert(entity())));
-    assert!(!repeatable(BulkOperation::Merge(entity(), tag())));
-    assert!(!repeatable(BulkOperation::Delete(key(), IfMatch::Any)));
-    assert!(repeatable(BulkOperation::DeleteIfExists(key(), tag())));
-}
-
-#[test]
 fn a_rate_stays_just_below_the_throttled_rate() {
     let (mut rate_limit, start) = (RateLimit::default(), Instant::now());
     assert_eq!(rate_limit.next_at(start), start, "unlimited");
@@ -269,10 +252,10 @@ proptest! {
                 1 => {
                     let mut chunk = chunk;
                     let bad = chunk.rows.remove(chunk.rows.len() / 2);
-                    let rows = chunk.rows.len();
-                    let most = if chunk.refusals > 0 { rows.div_ceil(2) } else { rows };
+                    let rest = std::mem::take(&mut chunk.rows);
+                    let most = if chunk.refusals > 0 { rest.len().div_ceil(2) } else { rest.len() };
                     chunk.refusals += 1;
-                    (chunk.regroup(&window.target, most), vec![bad])
+                    (chunk.regroup(&window.target, rest, most), vec![bad])
                 }
                 _ => {
                     window.rate_limit(&name).unwrap().done(now, rows);

@@ -18,7 +18,7 @@ use super::ServiceVersion;
 
 /// The effect of a second attempt of an operation. `docs/guide/errors.md` explains the classes to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RetryClass {
+enum RetryClass {
     /// Changes nothing.
     Read,
     /// A second attempt may be refused because the first one was applied.
@@ -119,7 +119,6 @@ macro_rules! operations {
     };
 }
 
-// The retry class is that of the operation by itself; `Request::retry_class` adds the condition.
 operations! {
     /// Creates a table.
     CreateTable:          Guarded,    Table,    Payload, V2009_04_14, AnyOf(&["c", "w"]), "create-table";
@@ -178,8 +177,7 @@ impl Operation {
         !matches!(self.retry_class(), Read)
     }
 
-    /// The retry class without a condition.
-    pub(crate) const fn retry_class(self) -> RetryClass {
+    const fn retry_class(self) -> RetryClass {
         self.facts().retry_class
     }
 

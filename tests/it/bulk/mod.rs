@@ -1,6 +1,7 @@
 //! Bulk runs against a service that throttles or fails, under virtual time.
 
 mod losses;
+mod lost_refusals;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

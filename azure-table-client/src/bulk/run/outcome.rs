@@ -56,11 +56,8 @@ impl Run {
 
     /// Reads back the rows of a chunk that may have been applied, and that is not sent again.
     fn read_back(&mut self, chunk: Chunk, error: &Error) {
-        let chunks = if chunk.needs_proof_by_row() {
-            chunk.regroup(&self.window.target, 1)
-        } else {
-            vec![chunk]
-        };
+        let chunks =
+            if chunk.needs_proof_by_row() { chunk.split(&self.window.target) } else { vec![chunk] };
         for chunk in chunks {
             let response = read_back(Arc::clone(&self.core), chunk, error.clone());
             self.in_flight.push(Box::pin(response));

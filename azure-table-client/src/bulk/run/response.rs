@@ -62,7 +62,7 @@ impl Run {
                 Vec::new()
             }
             (Err(_), Some(FailureKind::Refused(_))) if chunk.needs_proof_by_row() => {
-                chunk.regroup(&self.window.target, 1)
+                chunk.split(&self.window.target)
             }
             (Err(error), Some(FailureKind::Refused(index))) => {
                 let is_open = error.outcome() == Outcome::Unknown;
@@ -169,41 +169,39 @@ impl Run {
         }
     }
 
-    /// Ends the row that the service refused. The service applied no other row; returns these to send them again.
+    /// Ends the row that the service refused, and returns the others to send them again. The attempt that was refused
+    /// did not apply them. An open attempt may have: each of them is then resolved by itself.
     fn refused(&mut self, mut chunk: Chunk, index: Option<usize>, error: Error) -> Vec<Chunk> {
         let bad = if chunk.rows.len() == 1 { Some(0) } else { index };
         let bad = bad.filter(|bad| *bad < chunk.rows.len());
-        let is_missing = is_missing(&error);
-        // The cause may be an earlier attempt that was applied, unless the service would have refused it too.
-        let open =
-            chunk.open.filter(|_| bad.is_none() || Row::may_follow_an_earlier_attempt(&error));
-        let is_open = open.is_some();
-        let missing = RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
-        // The program does not know the chunk in which the index counts.
-        let key = error.entity_key().cloned();
-        let error = Arc::new(error.with_batch(None, key));
-        let unknown = || Arc::new(outcome::unknown((*error).clone()));
-        let mut rest = Vec::with_capacity(chunk.rows.len());
-        let mut ended = Vec::new();
-        for (at, row) in mem::take(&mut chunk.rows).into_iter().enumerate() {
-            let is_bad = Some(at) == bad;
-            if is_bad && is_missing && row.missing_is_ok {
-                ended.push((row, missing.clone()));
-            } else if is_open && (is_bad || !row.is_repeatable) {
-                ended.push((row, RowOutcome::Unknown(unknown())));
-            } else if is_bad {
-                ended.push((row, RowOutcome::Failed(Arc::clone(&error))));
-            } else {
-                rest.push(row);
-            }
-        }
-        self.end(ended);
         // Halves, so that many invalid rows do not lead to as many large transactions.
         let in_halves = chunk.refusals > 0 || bad.is_none();
-        let most = if in_halves { rest.len().div_ceil(2) } else { rest.len() };
-        (chunk.rows, chunk.open) = (rest, open);
         chunk.refusals += 1;
-        chunk.regroup(&self.window.target, most)
+        if let Some(bad) = bad {
+            let row = chunk.rows.remove(bad);
+            // The cause may be an earlier attempt that was applied, unless the service would have refused it too.
+            chunk.open = chunk.open.filter(|_| Row::may_follow_an_earlier_attempt(&error));
+            let outcome = refusal(&row, error, chunk.open.is_some());
+            self.end([(row, outcome)]);
+        }
+        let rest = mem::take(&mut chunk.rows);
+        let most = if in_halves { rest.len().div_ceil(2) } else { rest.len() };
+        chunk.regroup(&self.window.target, rest, most)
+    }
+}
+
+/// The outcome of a row that the service refused, perhaps because an open attempt was applied.
+fn refusal(row: &Row, error: Error, is_open: bool) -> RowOutcome {
+    if row.missing_is_ok && is_missing(&error) {
+        return RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
+    }
+    // The program does not know the chunk in which the index counts.
+    let key = error.entity_key().cloned();
+    let error = error.with_batch(None, key);
+    if is_open {
+        RowOutcome::Unknown(Arc::new(outcome::unknown(error)))
+    } else {
+        RowOutcome::Failed(Arc::new(error))
     }
 }
 
