@@ -111,6 +111,7 @@ pub struct Bulk<T> {
 
 impl<T: TableEntity> Bulk<T> {
     fn new(table: TableClient<T>) -> Self {
+        let clock = Arc::clone(&table.core().clock);
         Self {
             table,
             concurrency: CONCURRENCY,
@@ -119,7 +120,7 @@ impl<T: TableEntity> Bulk<T> {
             retry: None,
             keeps_all: false,
             any_version: false,
-            monitor: BulkMonitor::new(),
+            monitor: BulkMonitor::new(clock),
             callbacks: Callbacks::default(),
         }
     }
@@ -182,7 +183,10 @@ impl<T: TableEntity> Bulk<T> {
     ///
     /// The earlier run may have applied any other row. If such a row meets a conflict now (404, 409 or
     /// 412), the run reads it back, and reports it as failed only with proof that neither run applied it;
-    /// otherwise it is applied or unknown. See the guide on [reports](crate::guide::outcomes).
+    /// otherwise it is applied or unknown. A row that this run reads and cannot send is unknown too. See the guide on
+    /// [reports](crate::guide::outcomes).
+    ///
+    /// With [`Checkpoint::new`], the run is a fresh one.
     pub fn resume(self, checkpoint: Checkpoint) -> Self {
         self.monitor.resume(checkpoint);
         self
@@ -238,9 +242,9 @@ impl<T: TableEntity> Bulk<T> {
         let core = Arc::clone(self.table.core());
         let target = self.table.target().clone();
         let begun = T::check_columns().map_err(Error::from);
-        let begun = begun.and_then(|()| self.monitor.begin(self.keeps_all, &core.clock));
-        let (run_id, is_resumed) = match begun {
-            Ok(begun) => begun,
+        let begun = begun.and_then(|()| self.monitor.begin(self.keeps_all));
+        let run_id = match begun {
+            Ok(run_id) => run_id,
             Err(error) => {
                 self.monitor.stop(Arc::new(error));
                 return self.monitor.into_report().into_result();
@@ -249,7 +253,7 @@ impl<T: TableEntity> Bulk<T> {
         let job = Job { target, run_id };
         let run = Run {
             retry: self.retry.unwrap_or_else(|| core.retry.clone()),
-            earlier: is_resumed.then(|| core.clock.instant()),
+            earlier: self.monitor.is_resumed().then(|| core.clock.instant()),
             core,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
             concurrency: Concurrency::new(self.concurrency),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
+use crate::clock::SharedClock;
 use crate::error::Error;
 
 /// The indices of the resolved rows of an input, for [`Bulk::resume`](super::Bulk::resume), also in another
@@ -12,6 +13,9 @@ use crate::error::Error;
 /// A row is resolved once it was applied, or refused because of its content. A row is unresolved if it was not
 /// sent, if its outcome is unknown, or if it was given up because the service could not be reached. The
 /// checkpoint also counts the refused rows. Its size grows with the number of gaps between resolved rows.
+///
+/// A checkpoint that comes from a monitor, a report or a text is that of an earlier run, also if it has no resolved
+/// row. Only [`Checkpoint::new`] begins a fresh run.
 ///
 /// ```
 /// use azure_table_client::bulk::Checkpoint;
@@ -28,14 +32,29 @@ pub struct Checkpoint {
     ranges: BTreeMap<u64, u64>,
     /// The number of resolved rows that were refused.
     refused: u64,
-    /// The id of the run, once it has begun. The write ids of its rows follow from it.
-    pub(super) run_id: Option<Uuid>,
+    /// Whether it comes from a run, which may have applied unresolved rows.
+    is_of_run: bool,
+    /// The id of the run, if it is known. The write ids of its rows follow from it.
+    run_id: Option<Uuid>,
 }
 
 impl Checkpoint {
-    /// Creates a checkpoint without resolved rows.
+    /// Creates the checkpoint of a fresh run: no earlier run applied a row.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether it comes from a run, which may have applied unresolved rows.
+    pub(super) const fn is_of_run(&self) -> bool {
+        self.is_of_run
+    }
+
+    /// Makes it the checkpoint of a run. Returns the id of the run, which is drawn if it has none.
+    pub(super) fn begin(&mut self, clock: &SharedClock) -> Result<Uuid, Error> {
+        self.is_of_run = true;
+        let id = self.run_id.map_or_else(|| clock.random_id(), Ok)?;
+        self.run_id = Some(id);
+        Ok(id)
     }
 
     /// The index of the first unresolved row.
@@ -84,7 +103,7 @@ impl Checkpoint {
 const VERSION: &str = "1.";
 
 /// Writes `1.<from>-<to>,<from>-<to>…` without the row `<to>`. Then `;` and the number of refused rows, if it is
-/// not 0 or an id follows; then `;` and the id of the run, if it has begun.
+/// not 0 or an id follows; then `;` and the id of the run, if it is known.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
@@ -127,7 +146,7 @@ fn parse(text: &str) -> Option<Checkpoint> {
         ranges.insert(start, end);
         last = Some(end);
     }
-    let checkpoint = Checkpoint { ranges, refused, run_id };
+    let checkpoint = Checkpoint { ranges, refused, is_of_run: true, run_id };
     (refused <= checkpoint.resolved()).then_some(checkpoint)
 }
 
@@ -136,10 +155,12 @@ serde_as_text!(Checkpoint);
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::clock::SystemClock;
 
     #[test]
     fn other_text_is_not_a_checkpoint() {
@@ -162,13 +183,26 @@ mod tests {
             let error = bad.parse::<Checkpoint>().unwrap_err();
             assert_eq!(error.to_string(), "the text is not a checkpoint", "{bad}");
         }
-        assert_eq!("1.".parse::<Checkpoint>().unwrap(), Checkpoint::new());
+    }
+
+    #[test]
+    fn a_stored_checkpoint_is_of_a_run() {
+        let fresh = Checkpoint::new();
+        assert!(!fresh.is_of_run());
+        let stored: Checkpoint = fresh.to_string().parse().unwrap();
+        assert!(stored.is_of_run() && stored.resolved() == 0 && stored != fresh);
+        let mut begun = Checkpoint::new();
+        let clock: SharedClock = Arc::new(SystemClock);
+        let id = begun.begin(&clock).unwrap();
+        let mut stored: Checkpoint = begun.to_string().parse().unwrap();
+        assert_eq!((&stored, stored.is_of_run()), (&begun, true));
+        assert_eq!(stored.begin(&clock).unwrap(), id);
     }
 
     proptest! {
         #[test]
         fn it_lists_the_resolved_rows(indices in proptest::collection::vec(0_u64..60, 0..80)) {
-            let mut checkpoint = Checkpoint::new();
+            let mut checkpoint: Checkpoint = "1.".parse().unwrap();
             let mut refused = BTreeSet::new();
             for index in &indices {
                 if index % 7 == 0 {

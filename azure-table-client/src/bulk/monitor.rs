@@ -17,20 +17,25 @@ use crate::lock::lock;
 pub struct BulkMonitor(Arc<Mutex<State>>);
 
 struct State {
+    clock: SharedClock,
     progress: Progress,
-    start: Option<(Instant, SharedClock)>,
+    start: Option<Instant>,
     checkpoint: Checkpoint,
+    /// Whether an earlier run may have applied rows.
+    is_resumed: bool,
     results: Vec<RowResult>,
     keeps_all: bool,
     stopped: Option<Cause>,
 }
 
 impl BulkMonitor {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(clock: SharedClock) -> Self {
         Self(Arc::new(Mutex::new(State {
+            clock,
             progress: Progress::default(),
             start: None,
             checkpoint: Checkpoint::new(),
+            is_resumed: false,
             results: Vec::new(),
             keeps_all: false,
             stopped: None,
@@ -40,47 +45,45 @@ impl BulkMonitor {
     /// The progress of the run.
     pub fn progress(&self) -> Progress {
         let state = lock(&self.0);
-        let elapsed =
-            state.start.as_ref().map(|(start, clock)| clock.since(*start)).unwrap_or_default();
+        let elapsed = state.start.map(|start| state.clock.since(start)).unwrap_or_default();
         Progress { elapsed, ..state.progress }
     }
 
-    /// The resolved rows.
+    /// The resolved rows, with the id of the run, which also a run that has not begun has.
     pub fn checkpoint(&self) -> Checkpoint {
-        lock(&self.0).checkpoint.clone()
+        lock(&self.0).checkpoint().clone()
     }
 
     /// The outcomes so far, in the order in which the rows ended.
     pub fn report(&self) -> BulkReport {
         let progress = self.progress();
-        let state = lock(&self.0);
+        let mut state = lock(&self.0);
         BulkReport {
             progress,
+            checkpoint: state.checkpoint().clone(),
             results: state.results.clone(),
-            checkpoint: state.checkpoint.clone(),
             stopped: state.stopped.clone(),
         }
     }
 
     /// Sets the checkpoint from which the run resumes.
     pub(super) fn resume(&self, checkpoint: Checkpoint) {
-        lock(&self.0).checkpoint = checkpoint;
+        let mut state = lock(&self.0);
+        state.is_resumed = checkpoint.is_of_run();
+        state.checkpoint = checkpoint;
     }
 
-    /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes an
-    /// earlier run.
-    pub(super) fn begin(
-        &self,
-        keeps_all: bool,
-        clock: &SharedClock,
-    ) -> Result<(Uuid, bool), Error> {
+    /// Whether the run resumes an earlier run, which may have applied unresolved rows.
+    pub(super) fn is_resumed(&self) -> bool {
+        lock(&self.0).is_resumed
+    }
+
+    /// Begins a run. Returns its id, which is that of the run that it resumes or a new one.
+    pub(super) fn begin(&self, keeps_all: bool) -> Result<Uuid, Error> {
         let mut state = lock(&self.0);
-        let is_resumed = state.checkpoint != Checkpoint::new();
-        let id = state.checkpoint.run_id.map_or_else(|| clock.random_id(), Ok)?;
-        state.checkpoint.run_id = Some(id);
-        state.start = Some((clock.instant(), Arc::clone(clock)));
+        state.start = Some(state.clock.instant());
         state.keeps_all = keeps_all;
-        Ok((id, is_resumed))
+        state.run_id()
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {
@@ -128,6 +131,20 @@ impl BulkMonitor {
     pub(super) fn into_report(self) -> BulkReport {
         lock(&self.0).results.sort_by_key(|result| result.index);
         self.report()
+    }
+}
+
+impl State {
+    /// The id of the run, drawn when it is first needed.
+    fn run_id(&mut self) -> Result<Uuid, Error> {
+        self.checkpoint.begin(&self.clock)
+    }
+
+    /// The checkpoint with the id of the run, so that a run that resumes from it recognizes the rows of this one.
+    fn checkpoint(&mut self) -> &Checkpoint {
+        // If no id can be drawn, the run does not begin either.
+        let _ = self.run_id();
+        &self.checkpoint
     }
 }
 

@@ -26,9 +26,10 @@ pub enum RowOutcome {
     /// The row was not applied.
     Failed(Arc<Error>),
     /// The row was read but not sent because of this error: the run ended early, gave up the partition, or could not
-    /// resolve an earlier operation on the same entity.
+    /// resolve an earlier operation on the same entity. A resumed run reports such rows as unknown.
     NotAttempted(Arc<Error>),
-    /// The row was sent. It may have been applied, or may be applied later. Read the row to resolve it.
+    /// The row was sent, or the run that this one resumes may have sent it. It may have been applied, or may be applied
+    /// later. Read the row to resolve it.
     Unknown(Arc<Error>),
 }
 
@@ -99,7 +100,7 @@ pub struct Progress {
     pub failed: u64,
     /// The number of rows whose outcome is unknown.
     pub unknown: u64,
-    /// The number of rows that were read and not sent.
+    /// The number of rows that were read and not sent; 0 in a resumed run.
     pub not_attempted: u64,
     /// The number of requests that got a response or were given up.
     pub requests: u64,
@@ -187,7 +188,7 @@ impl BulkReport {
         self.results.iter().filter(|result| !result.is_applied())
     }
 
-    /// The listed rows that were sent and may or may not have been applied.
+    /// The listed rows that may or may not have been applied.
     pub fn unknown(&self) -> impl Iterator<Item = &RowResult> {
         let is_unknown = |result: &&RowResult| matches!(result.outcome, RowOutcome::Unknown(_));
         self.results.iter().filter(is_unknown)

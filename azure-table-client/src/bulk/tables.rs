@@ -123,9 +123,9 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// Like [`run`](Self::run); an error of the query ends the run. A checkpoint is refused: the query does not find
-    /// deleted rows again, so that a second run deletes the remaining rows. A client with `Metadata::None` reads no
-    /// versions, and requires `any_version`.
+    /// Like [`run`](Self::run); an error of the query ends the run. A checkpoint of a run is refused: the query does
+    /// not find deleted rows again, so that a second run deletes the remaining rows. A client with `Metadata::None`
+    /// reads no versions, and requires `any_version`.
     pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         self.delete(query).await
     }
@@ -161,7 +161,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         if *query.table() != *self.table.name() {
             return self.refused(Error::invalid_input("the query reads another table")).await;
         }
-        if self.monitor.checkpoint().resolved() > 0 {
+        if self.monitor.is_resumed() {
             const REASON: &str = "a run that deletes the rows of a query cannot be resumed: \
                                   the query does not find deleted rows again";
             return self.refused(Error::invalid_input(REASON)).await;
@@ -212,13 +212,13 @@ impl<T: TableEntity + 'static> Bulk<T> {
     ///
     /// # Errors
     /// Like [`run`](Self::run); an error of the query ends the run. A copy can be resumed if the source has the same
-    /// rows. A copy from Cosmos DB, which returns rows in no order, refuses a checkpoint.
+    /// rows. A copy from Cosmos DB, which returns rows in no order, refuses the checkpoint of a run.
     pub async fn copy_from<U: TableEntity>(
         self,
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
         let dialect = source.core().protocol.dialect();
-        if !dialect.has_key_order() && self.monitor.checkpoint().resolved() > 0 {
+        if !dialect.has_key_order() && self.monitor.is_resumed() {
             const REASON: &str = "a copy from Cosmos DB cannot be resumed: its rows have no order, \
                                   so that their indices do not identify the copied ones";
             return self.refused(Error::invalid_input(REASON)).await;

@@ -328,7 +328,8 @@ async fn a_resumed_run_that_never_started() {
     let bulk = table.bulk().resume(checkpoint.clone());
     let monitor = bulk.monitor();
     drop(bulk.run([BulkOperation::Insert(row("", 0))]));
-    assert_eq!(monitor.checkpoint(), checkpoint);
+    let text = monitor.checkpoint().to_string();
+    assert!(text.starts_with("1.0-1000000;0;"), "the same rows, and an id: {text}");
 }
 
 /// A refused operation stays refused in every resumed run.

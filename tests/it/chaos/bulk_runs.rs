@@ -38,8 +38,8 @@ impl World {
     pub(super) async fn run_bulk(&self, chance: &mut Rng) {
         let Some(mut rows) = self.bulk_rows(chance).await else { return };
         let mut checkpoint = Checkpoint::new();
-        for run in 0..2 {
-            checkpoint = self.run_rows(&mut rows, checkpoint, run > 0, chance).await;
+        for _ in 0..2 {
+            checkpoint = self.run_rows(&mut rows, checkpoint, chance).await;
             if rows.iter().all(|row| row.known == Known::Applied) || chance.u8(..3) == 0 {
                 break;
             }
@@ -120,7 +120,6 @@ impl World {
         &self,
         rows: &mut [Row],
         checkpoint: Checkpoint,
-        is_resumed: bool,
         chance: &mut Rng,
     ) -> Checkpoint {
         let outcomes = Arc::new(Mutex::new(Outcomes::new()));
@@ -140,6 +139,8 @@ impl World {
                 report_to.lock().unwrap().insert(index, outcome);
             });
         let monitor = bulk.monitor();
+        // A program that crashes may have stored its checkpoint before the first row.
+        let first = monitor.checkpoint();
         // Where the input is slow, the run sends several batches of a partition that are not full.
         let waits: Vec<_> = rows.iter().map(|_| chance.u8(..4) == 0).collect();
         let input = rows.iter().map(|row| row.operation.clone()).zip(waits);
@@ -159,14 +160,14 @@ impl World {
         let mut outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
         for (at, row) in rows.iter_mut().enumerate() {
             if let Some((outcome, is_undetectable)) = outcomes.remove(&at) {
-                row.take(&outcome, is_resumed);
+                row.take(&outcome);
                 row.is_undetectable |= is_undetectable;
             } else if is_dropped && !checkpoint.is_resolved(u64::try_from(at).unwrap()) {
                 // It may have been in flight.
                 row.known = Known::Unknown;
             }
         }
-        checkpoint
+        if is_dropped && chance.bool() { first } else { checkpoint }
     }
 
     fn is_undetectable(&self, change: &Change) -> bool {
@@ -180,12 +181,9 @@ impl World {
 }
 
 impl Row {
-    fn take(&mut self, outcome: &RowOutcome, is_resumed: bool) {
-        let was_unknown = is_resumed && self.known == Known::Unknown;
+    fn take(&mut self, outcome: &RowOutcome) {
         self.known = match outcome {
             RowOutcome::Applied { .. } => Known::Applied,
-            // The second run did not send it, which proves nothing about the first run.
-            RowOutcome::NotAttempted(_) if was_unknown => Known::Unknown,
             RowOutcome::Failed(_) | RowOutcome::NotAttempted(_) => Known::NotApplied,
             _ => Known::Unknown,
         };

@@ -198,9 +198,11 @@ async fn a_copy_from_cosmos_is_not_resumed() {
     let table = numbers(&mock, 3).await;
     let target = mock.client().table_named::<DynamicEntity>("Target");
     target.create().await.unwrap();
-    let begun = "1.0-1".parse().unwrap();
-    let error = target.bulk().resume(begun).copy_from(&table).await.unwrap_err();
-    assert!(error.to_string().contains("have no order"), "{error}");
+    for begun in ["1.", "1.0-1"] {
+        let bulk = target.bulk().resume(begun.parse().unwrap());
+        let error = bulk.copy_from(&table).await.unwrap_err();
+        assert!(error.to_string().contains("have no order"), "{error}");
+    }
     assert_eq!(target.query().count().await.unwrap(), 0);
     assert_eq!(table.copy_table(&target).await.unwrap().progress.applied, 3);
     // Azure Storage refuses it.

@@ -10,6 +10,7 @@ use super::response::{Next, read_back};
 use crate::error::{Error, Outcome};
 use crate::operation::Confirmation;
 use crate::operation::transaction::Committed;
+use crate::outcome;
 
 /// The maximum number of rows that may end without being resolved before the run ends. Their keys are remembered, and
 /// the checkpoint lists them one by one.
@@ -93,7 +94,8 @@ impl Run {
         if chunk.open.is_some() {
             return self.read_back(chunk, error);
         }
-        self.end_chunk(chunk, &RowOutcome::NotAttempted(Arc::clone(error)));
+        let outcome = self.unsent(error);
+        self.end_chunk(chunk, &outcome);
     }
 
     fn end_chunk(&mut self, chunk: Chunk, outcome: &RowOutcome) {
@@ -116,12 +118,20 @@ impl Run {
         self.publish(&results);
     }
 
-    /// Marks rows that were never sent as not attempted.
+    /// Ends rows that are not sent.
     pub(super) fn not_attempted(&mut self, rows: Vec<Row>, error: &Arc<Error>) {
         self.count_unresolved(rows.len(), error);
-        let not_attempted = |row| result(row, RowOutcome::NotAttempted(Arc::clone(error)));
-        let results: Vec<_> = rows.into_iter().map(not_attempted).collect();
+        let outcome = self.unsent(error);
+        let results: Vec<_> = rows.into_iter().map(|row| result(row, outcome.clone())).collect();
         self.publish(&results);
+    }
+
+    /// The outcome of a row that is not sent. The run that this one resumes may have sent it.
+    fn unsent(&self, error: &Arc<Error>) -> RowOutcome {
+        match self.earlier {
+            Some(_) => RowOutcome::Unknown(Arc::new(outcome::unknown((**error).clone()))),
+            None => RowOutcome::NotAttempted(Arc::clone(error)),
+        }
     }
 
     pub(super) fn count_unresolved(&mut self, rows: usize, error: &Arc<Error>) {
