@@ -21,7 +21,7 @@ fn every_fault_has_a_json_form_that_is_read_again() {
         _ => "",
     };
     let names = KINDS.replace(" or ", ", ");
-    assert_eq!(names.split(", ").count(), 19);
+    assert_eq!(names.split(", ").count(), 20);
     for name in names.split(", ").map(str::trim) {
         let fault = format!(r#"{{"fault":"{name}"{}}}"#, member(name));
         let plan = plan_of(&fault).unwrap();
