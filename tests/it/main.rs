@@ -59,4 +59,5 @@ mod signatures;
 mod streams;
 mod transactions;
 mod troubleshooting;
+mod update_rows;
 mod wrong_keys;

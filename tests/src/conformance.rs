@@ -84,7 +84,8 @@ macro_rules! for_each_conformance_test {
             context { a_unit_of_work, conflicts, many_changes, }
             helpers {
                 increments_are_not_lost, changes_that_are_not_made, removed_properties_are_gone,
-                get_or_insert,
+                get_or_insert, transfers_conserve_the_total, rows_that_were_read_are_fenced,
+                rows_are_inserted_and_deleted_together,
             }
             bulk {
                 many_rows, every_operation_in_order, bad_rows_fail_alone, a_run_that_is_repeated,

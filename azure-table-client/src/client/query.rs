@@ -89,6 +89,8 @@ pub struct Query<E, T = E> {
     filter: Result<Option<QueryFilter>, FilterError>,
     select: Result<Vec<String>, Error>,
     reader: Arc<dyn ReadRow<T>>,
+    /// Whether it reads whole entities of type `E`.
+    is_whole: bool,
     scan_allowed: bool,
     /// The error in the columns of `E`.
     fault: Option<Error>,
@@ -108,6 +110,7 @@ impl<E: TableEntity> Query<E> {
             filter: Ok(None),
             select: Ok(Vec::new()),
             reader: Arc::new(Entities),
+            is_whole: true,
             scan_allowed: false,
             fault,
             page_size: None,
@@ -238,6 +241,10 @@ impl<E, T> Query<E, T> {
         self
     }
 
+    pub(super) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
     pub(crate) fn table(&self) -> Arc<str> {
         Arc::clone(&self.table)
     }
@@ -359,6 +366,7 @@ impl<E, T> Clone for Query<E, T> {
             filter: self.filter.clone(),
             select: self.select.clone(),
             reader: Arc::clone(&self.reader),
+            is_whole: self.is_whole,
             scan_allowed: self.scan_allowed,
             fault: self.fault.clone(),
             page_size: self.page_size,

@@ -1,11 +1,11 @@
 //! Removal of properties. The service ignores nulls in a merge, so a merge cannot remove a property: the whole
 //! row is replaced, including the properties of other programs.
 
+use std::fmt;
+
 use crate::dialect::Dialect;
 use crate::entity::{DynamicEntity, Ownership, TableEntity};
 use crate::error::Error;
-use crate::operation::entity::Source;
-use crate::wire::ReadError;
 
 /// An entity before it is changed.
 pub(super) struct Before {
@@ -21,19 +21,27 @@ impl Before {
         Self { written, ownership: entity.ownership(), dialect }
     }
 
+    /// Whether the entity would be written with other properties now.
+    pub(super) fn is_changed<T: TableEntity>(&self, now: &T) -> Result<bool, Error> {
+        match (&self.written, DynamicEntity::of(now, self.dialect)) {
+            (Some(before), now) => Ok(!before.properties().eq(now?.properties())),
+            (None, now) => Ok(now.is_ok()),
+        }
+    }
+
     /// The row with the entity as it is now, without what it does not write any more; `None` if it
-    /// writes all that it did, so that a merge will do.
-    pub(super) fn replacement<T: TableEntity>(
+    /// writes all that it did, so that a merge will do. `read` returns all properties of the row.
+    pub(super) fn replacement<T: TableEntity, E: fmt::Display>(
         &self,
         now: &T,
-        row: &Source,
+        read: impl FnOnce() -> Result<DynamicEntity, E>,
     ) -> Result<Option<DynamicEntity>, Error> {
         let now = DynamicEntity::of(now, self.dialect)?;
         let before = self.written.iter().flat_map(DynamicEntity::properties);
         let names = before.map(|(name, _)| name);
         let mut removed = names.filter(|name| now.value(name).is_none()).peekable();
         let Some(first) = removed.peek() else { return Ok(None) };
-        let mut row = row.read().map_err(|error| refusal(first, &error))?;
+        let mut row = read().map_err(|error| refusal(first, &error))?;
         for name in removed {
             row.remove(name);
             for former in self.ownership.former_names(name) {
@@ -48,7 +56,7 @@ impl Before {
 }
 
 /// The error of a replacement that would lose other properties.
-fn refusal(name: &str, error: &ReadError) -> Error {
+fn refusal(name: &str, error: &impl fmt::Display) -> Error {
     Error::invalid_input(format!(
         "property {name:?} cannot be removed: the other properties of the row cannot be written back unchanged \
          ({error}); `replace` drops them"

@@ -42,11 +42,15 @@ impl Rounds {
         self.done
     }
 
+    /// Returns the settings of the next call of this round, with the time that is left.
+    pub(super) fn options(&self) -> CallOptions {
+        let left = self.deadline.map(|at| self.clock.until(at));
+        CallOptions { deadline: left, ..self.options.clone() }
+    }
+
     /// Sends a call of this round, with the time that is left.
     pub(super) async fn send<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
-        let left = self.deadline.map(|at| self.clock.until(at));
-        let call = call.with_options(CallOptions { deadline: left, ..self.options.clone() });
-        call.await.map_err(|error| self.failed(error))
+        call.with_options(self.options()).await.map_err(|error| self.failed(error))
     }
 
     /// Adds the number of rounds to an error.

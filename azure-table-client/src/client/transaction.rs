@@ -15,7 +15,7 @@ use crate::operation::entity::{Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::transaction::{Batch, Committed, Refused};
 use crate::outcome;
-use crate::pipeline::CallOptions;
+use crate::pipeline::{CallOptions, Expects};
 
 /// An entity group transaction: up to 100 operations on entities of one partition, which are all applied or
 /// not at all.
@@ -68,6 +68,7 @@ pub struct Transaction<T> {
     refusal: Option<Error>,
     options: CallOptions,
     write_id: Option<Uuid>,
+    expects: Option<Expects>,
     entity: PhantomData<fn() -> T>,
 }
 
@@ -80,6 +81,7 @@ impl<T: TableEntity> Transaction<T> {
             refusal: T::check_columns().err().map(Error::from),
             options: CallOptions::default(),
             write_id: None,
+            expects: None,
             entity: PhantomData,
         }
     }
@@ -93,6 +95,7 @@ impl<T: TableEntity> Transaction<T> {
             refusal: self.refusal.or_else(|| U::check_columns().err().map(Error::from)),
             options: self.options,
             write_id: self.write_id,
+            expects: self.expects,
             entity: PhantomData,
         }
     }
@@ -137,7 +140,8 @@ impl<T: TableEntity> Transaction<T> {
         })
     }
 
-    fn write(self, entity: &T, write: Write<'_>) -> Self {
+    /// Adds a write of an entity of any type.
+    pub(super) fn write<U: TableEntity>(self, entity: &U, write: Write<'_>) -> Self {
         self.add(|batch| batch.write(entity, write))
     }
 
@@ -196,6 +200,11 @@ impl<T> Transaction<T> {
         self.refusal.clone().map_or(Ok(()), Err)
     }
 
+    /// Replaces all settings, and sets the error codes that observers do not count as failures.
+    pub(super) fn with_options(self, options: CallOptions, expects: Expects) -> Self {
+        Self { options, expects: Some(expects), ..self }
+    }
+
     setters! { options:
         deadline "the whole call", retry, client_request_id, exact, accept_matching_state, write_id
     }
@@ -209,7 +218,7 @@ impl<T> Transaction<T> {
             request.set_write_id(id)?;
         }
         let trace = self.core.trace(request.operation, &request.resource);
-        let trace = trace.batch(self.operations);
+        let trace = trace.batch(self.operations).expecting(self.expects);
         let (core, options) = (&self.core, &self.options);
         let work = pin!(outcome::write(core, &request, Some(&sent), options, &trace));
         trace.run(work).await

@@ -199,7 +199,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     ) -> Result<Call<Written>, Error> {
         check_key(entity, key)?;
         if self.update == Update::Merge
-            && let Some(row) = before.replacement(entity, source)?
+            && let Some(row) = before.replacement(entity, || source.read())?
         {
             let rows = self.table.with_entity::<DynamicEntity>();
             return Ok(rows.update(&row, Update::Replace, condition));

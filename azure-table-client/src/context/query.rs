@@ -11,7 +11,7 @@ use super::MergeOption;
 use super::TableContext;
 use super::tracker::{Known, ServerRow, Tracked};
 use crate::client::{EntityStream, Query, QueryCost};
-use crate::entity::{Columns, DecodeError, DynamicEntity, Readable, TableEntity};
+use crate::entity::{DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, HasColumns, IntoCondition};
 use crate::pipeline::RetryPolicy;
@@ -227,11 +227,7 @@ impl TableContext {
         option: MergeOption,
         columns: Option<&BTreeSet<String>>,
     ) -> Result<T, Error> {
-        let own = Columns::of::<T>();
-        let is_own = |error: &&DecodeError| T::KEEPS_OTHERS || own.has(error.property());
-        if let Some(error) = row.errors.iter().find(is_own) {
-            return Err(error.clone().into());
-        }
+        row.check::<T>()?;
         let (mut row, server) = self.server_row(row, columns)?;
         let etag = server.etag.clone();
         if option == MergeOption::NoTracking {

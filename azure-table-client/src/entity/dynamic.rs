@@ -285,6 +285,15 @@ pub(crate) struct Readable {
     pub(crate) errors: Vec<DecodeError>,
 }
 
+impl Readable {
+    /// Refuses a row in which a property of `T` cannot be read.
+    pub(crate) fn check<T: TableEntity>(&self) -> Result<(), DecodeError> {
+        let own = Columns::of::<T>();
+        let is_own = |error: &&DecodeError| T::KEEPS_OTHERS || own.has(error.property());
+        self.errors.iter().find(is_own).map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
 /// Reads all properties that can be read.
 pub(crate) struct Lenient;
 

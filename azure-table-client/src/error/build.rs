@@ -83,6 +83,16 @@ impl Error {
         )
     }
 
+    pub(crate) fn too_many_rows_to_fence(most: u64) -> Self {
+        Self::new(
+            ErrorKind::TooManyRows,
+            format!(
+                "a transaction changes or fences at most {most} rows, and more were found: narrow the filter, or call \
+                 `allow_write_skew`"
+            ),
+        )
+    }
+
     pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
         let message = match message.into() {
             // The message may quote a header of any server.

@@ -29,6 +29,16 @@ impl Filter {
         }
     }
 
+    /// Matches the rows of a partition with these RowKeys; `None` without one.
+    pub(crate) fn rows<'k>(
+        partition_key: &str,
+        row_keys: impl IntoIterator<Item = &'k str>,
+    ) -> Option<Self> {
+        let row = |key: &str| Self::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
+        let rows = row_keys.into_iter().map(row).reduce(|a, b| a | b)?;
+        Some(Self::partition(partition_key) & rows)
+    }
+
     pub(crate) fn on_key(property: &str, op: CompareOp, key: String) -> Self {
         Self::Compare { property: property.to_owned(), op, literal: EdmValue::String(key) }
     }

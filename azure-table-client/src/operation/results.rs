@@ -113,8 +113,9 @@ impl<T> Stored<T> {
         self.location
     }
 
-    /// The number of rounds of [`get_or_insert`](crate::TableClient::get_or_insert) and
-    /// [`update_with`](crate::TableClient::update_with): 1 if no concurrent write intervened.
+    /// The number of rounds of [`get_or_insert`](crate::TableClient::get_or_insert),
+    /// [`update_with`](crate::TableClient::update_with) and
+    /// [`update_rows_with`](crate::TableClient::update_rows_with): 1 if no concurrent write intervened.
     pub const fn rounds(&self) -> u32 {
         self.rounds
     }

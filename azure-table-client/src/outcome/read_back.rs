@@ -7,8 +7,7 @@ use super::evidence::Found;
 use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, Lenient, Readable};
 use crate::error::{Error, ErrorCode};
-use crate::filter::{CompareOp, Filter};
-use crate::limits::ROW_KEY;
+use crate::filter::Filter;
 use crate::operation::cursor::Cursor;
 use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
@@ -57,9 +56,8 @@ fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
 }
 
 fn filter(keys: &[&EntityKey]) -> Option<Filter> {
-    let row = |key: &&EntityKey| Filter::on_key(ROW_KEY, CompareOp::Eq, key.row_key.clone());
-    let rows = keys.iter().map(row).reduce(|a, b| a | b)?;
-    Some(Filter::partition(&*keys.first()?.partition_key) & rows)
+    let rows = keys.iter().map(|key| key.row_key.as_str());
+    Filter::rows(&keys.first()?.partition_key, rows)
 }
 
 async fn read_chunk(

@@ -195,7 +195,7 @@ pub enum CallOutcome<'a> {
     /// The call succeeded. A missing row of `get_if_exists` and an existing table of `create_if_not_exists`
     /// count as success.
     Succeeded,
-    /// The call failed with an expected error: a round of `update_with` lost a race, and another may follow.
+    /// The call failed with an expected error: a round of `update_with` or `update_rows_with` lost a race, and another may follow.
     /// An error of [unknown](crate::Outcome::Unknown) outcome is never expected.
     Expected(&'a Error),
     /// The call failed with another error.

@@ -34,6 +34,7 @@ impl<E: TableEntity> Query<E> {
             Ok(name)
         });
         self.select = own.chain(system.clone().map(Ok)).collect();
+        self.is_whole = false;
         self
     }
 
@@ -257,6 +258,7 @@ impl<E, T> Query<E, T> {
             filter: self.filter,
             select,
             reader,
+            is_whole: false,
             scan_allowed: self.scan_allowed,
             fault: self.fault,
             page_size: self.page_size,
