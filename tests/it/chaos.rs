@@ -10,6 +10,7 @@ mod contexts;
 mod ledger;
 mod registers;
 mod requests;
+mod transfers;
 mod world;
 
 use std::collections::BTreeMap;

@@ -98,6 +98,8 @@ pub(super) enum Kind {
     Register,
     /// More callers hold or released a claim than the row allows.
     TwoWinners,
+    /// The accounts have more or less together than at first.
+    NotConserved,
 }
 
 /// A contradiction between a report and the store.

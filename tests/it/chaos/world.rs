@@ -21,6 +21,7 @@ use super::ledger::{
 };
 use super::registers::{Registers, Setting};
 use super::requests::Requests;
+use super::transfers::{ACCOUNTS, Transfers};
 
 pub(super) const TABLE: &str = "Chaos";
 pub(super) const WRITE_ID: &str = "WriteId";
@@ -74,6 +75,7 @@ pub(super) struct History {
     ledger: Ledger,
     registers: Registers,
     contests: Contests,
+    transfers: Transfers,
 }
 
 impl History {
@@ -96,6 +98,7 @@ impl History {
         let mut found = self.ledger.check();
         self.registers.check(&mut found);
         self.contests.check(&mut found);
+        self.transfers.check(&mut found);
         found
     }
 }
@@ -147,7 +150,7 @@ pub(super) fn marked(key: &Key, id: u64) -> DynamicEntity {
     row
 }
 
-fn known(error: &Error) -> Known {
+pub(super) fn known(error: &Error) -> Known {
     match error.outcome() {
         Outcome::Applied => Known::Applied,
         Outcome::NotApplied => Known::NotApplied,
@@ -193,6 +196,7 @@ impl World {
         let world = Self { inner, service, table };
         if world.has_counters() {
             world.add_counters().await;
+            world.add_accounts().await;
         }
         world
     }
@@ -236,7 +240,8 @@ impl World {
                 42..50 => self.upsert(&key).await,
                 50..55 => self.merge_any(&key).await,
                 55..61 => self.delete(&key).await,
-                61..73 => self.transact(&key.0, &mut chance).await,
+                61..70 => self.transact(&key.0, &mut chance).await,
+                70..73 if !is_credulous => self.transfer(&mut chance).await,
                 73..85 if !is_credulous => self.save(&key.0, &mut chance).await,
                 85..90 if !is_credulous => self.run_bulk(&mut chance).await,
                 90..95 => self.set(&mut chance).await,
@@ -300,7 +305,10 @@ impl World {
                 CLAIMS => {
                     history.contests.claims.insert(key);
                 }
-                _ => {
+                other => {
+                    if other == ACCOUNTS {
+                        history.transfers.add(&entity);
+                    }
                     history.ledger.rows.insert(key, Read::new(entity).version);
                 }
             }
