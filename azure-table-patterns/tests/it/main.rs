@@ -16,6 +16,7 @@ mod indexed;
 mod lease;
 mod orleans_membership;
 mod outbox;
+mod purchase;
 mod retention;
 mod schema;
 mod sequence;
