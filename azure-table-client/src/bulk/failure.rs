@@ -27,12 +27,22 @@ impl FailureKind {
         }
         match error.kind() {
             ErrorKind::Timeout => Self::Transient { is_overload: true },
-            ErrorKind::Connect | ErrorKind::Interrupted => Self::Transient { is_overload: false },
+            _ if has_no_response(error) => Self::Transient { is_overload: false },
             ErrorKind::Service if is_of_all(error, rows) => Self::Fatal,
             ErrorKind::Service => Self::Refused(error.batch_index()),
             _ if error.status() == Some(413) => Self::Refused(None),
             _ => Self::Failed,
         }
+    }
+}
+
+/// Whether the connection broke, or the response belongs to another request, which has no status here. The next attempt
+/// may receive its own response.
+fn has_no_response(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Connect | ErrorKind::Interrupted => true,
+        ErrorKind::UnexpectedReply => error.status().is_none(),
+        _ => false,
     }
 }
 
@@ -103,6 +113,8 @@ mod tests {
         let page = Error::unexpected_reply("a page");
         assert_eq!(FailureKind::of(&page.with_reply(StatusCode::BAD_GATEWAY, None), 2), overload);
         assert_eq!(FailureKind::of(&Error::timeout("late"), 2), overload);
+        let lost = FailureKind::Transient { is_overload: false };
+        assert_eq!(FailureKind::of(&Error::unexpected_reply("of another request"), 2), lost);
         let page =
             Error::unexpected_reply("a page").with_reply(StatusCode::PAYLOAD_TOO_LARGE, None);
         assert!(Row::may_follow_an_earlier_attempt(&page), "a proxy says nothing about the row");
