@@ -49,7 +49,7 @@ impl BulkMonitor {
         Progress { elapsed, ..state.progress }
     }
 
-    /// The resolved rows, with the id of the run, which also a run that has not begun has.
+    /// The resolved rows, with the id of the run, also before it begins.
     pub fn checkpoint(&self) -> Checkpoint {
         lock(&self.0).checkpoint().clone()
     }
