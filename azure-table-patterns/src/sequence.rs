@@ -64,9 +64,9 @@ impl Sequence {
     /// Reserves this many numbers, which no other call returns.
     ///
     /// # Errors
-    /// [`Exhausted`](Error::Exhausted) if fewer numbers are left. [`Contended`](Error::Contended) if other programs wrote
-    /// the row in each of 20 rounds. A request failed; if the outcome is unknown, the numbers of this call may be lost, and a later
-    /// call returns others. [`InvalidInput`](Error::InvalidInput), before anything is sent: `numbers` is 0.
+    /// [`Exhausted`](Error::Exhausted) if fewer numbers are left. [`Contended`](Error::Contended) if other programs
+    /// wrote the row in each of 20 rounds. A request failed; if the outcome is unknown, the numbers of this call may be
+    /// lost, and a later call returns others. [`InvalidInput`](Error::InvalidInput), before anything is sent: `numbers` is 0.
     pub async fn block(&self, numbers: u32) -> Result<Range<i64>, Error> {
         if numbers == 0 {
             return Err(Error::InvalidInput("a block has at least one number (0)".to_owned()));
