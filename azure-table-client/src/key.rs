@@ -34,6 +34,8 @@ pub use range::{KeyRange, LeadingKeys};
 pub use time::TickKey;
 
 /// PartitionKey and RowKey, which identify an entity within its table.
+///
+/// The functions of an entity convert between a key and its typed parts: `Blog::key(…)` and `Blog::parse_key(&key)`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntityKey {
     /// The PartitionKey as stored.
@@ -206,6 +208,20 @@ impl KeyError {
     /// Returns an error with this message; for implementations of [`KeyPart`].
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
+    }
+
+    /// Refuses two texts of a field that is in both keys.
+    pub(crate) fn unless_equal(
+        field: &str,
+        in_partition_key: &str,
+        in_row_key: &str,
+    ) -> Result<(), Self> {
+        if in_partition_key == in_row_key {
+            return Ok(());
+        }
+        Err(Self(format!(
+            "`{field}` is {in_partition_key:?} in the PartitionKey and {in_row_key:?} in the RowKey"
+        )))
     }
 }
 

@@ -42,8 +42,8 @@ pub use crate::edm::{
 pub use crate::entity::schema::{Others, Schema};
 pub use crate::entity::{
     Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasIndexes, HasKind,
-    IndexDefinition, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership,
-    PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SeriesName, SplitField,
+    IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange, NamedTable,
+    Ownership, PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SeriesName, SplitField,
     TableEntity, TypedKeys, codec,
 };
 use crate::entity::{DecodeReason, PropertyName};

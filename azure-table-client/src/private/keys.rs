@@ -29,6 +29,9 @@ pub trait KeyField: Sized {
     /// Whether this is the text of a part.
     fn is_part(text: &str) -> bool;
 
+    /// Reads a part of the key with this name.
+    fn parse(key: &str, text: Text<'_>) -> Result<Self, KeyError>;
+
     /// Reads a part of the PartitionKey.
     fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError>;
 
@@ -63,6 +66,10 @@ impl<T: KeyPart> KeyField for T {
 
     fn is_part(text: &str) -> bool {
         T::from_key(Cow::Borrowed(text)).is_ok()
+    }
+
+    fn parse(key: &str, text: Text<'_>) -> Result<Self, KeyError> {
+        T::from_key(text).map_err(|error| invalid(key, &error))
     }
 
     fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError> {
@@ -151,6 +158,28 @@ pub fn row_key_parts<const N: usize>(
     layout: KeyLayout,
 ) -> Result<[String; N], DecodeError> {
     row.row_key_parts(layout)
+}
+
+/// The texts of the parts of the key with this name.
+pub fn key_parts<'t, const N: usize>(
+    layout: KeyLayout,
+    key: &str,
+    text: &'t str,
+) -> Result<[Text<'t>; N], KeyError> {
+    layout.read(text).map_err(|error| invalid(key, &error))
+}
+
+fn invalid(key: &str, error: &KeyError) -> KeyError {
+    KeyError::new(format!("invalid {key}: {error}"))
+}
+
+/// Refuses keys that differ in a part that is in both.
+pub fn check_shared_part<T: KeyField>(
+    field: &str,
+    in_partition_key: &T,
+    in_row_key: &T,
+) -> Result<(), KeyError> {
+    KeyError::unless_equal(field, &in_partition_key.text()?, &in_row_key.text()?)
 }
 
 /// Whether a key has a layout, and each of its parts is valid for the part's type.

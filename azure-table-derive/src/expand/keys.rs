@@ -1,5 +1,5 @@
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 
 use super::bounds;
@@ -57,6 +57,14 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
         " The RowKeys that begin with a text, or with these leading parts.",
         &quote!(ROW_KEY),
     );
+    let parse_key = parse_key(entity);
+    let parse_partition_key = entity.partition_key.parse(
+        vis,
+        "parse_partition_key",
+        "PartitionKey",
+        &quote!(PARTITION_KEY),
+    );
+    let parse_row_key = entity.row_key.parse(vis, "parse_row_key", "RowKey", &quote!(ROW_KEY));
     quote! {
         #[automatically_derived]
         #[allow(
@@ -95,7 +103,54 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
             }
             #partition_prefix
             #row_prefix
+            #parse_key
+            #parse_partition_key
+            #parse_row_key
         }
+    }
+}
+
+/// The function that reads the parts of both keys, in the order of the arguments of `key`.
+fn parse_key(entity: &Entity<'_>) -> TokenStream {
+    let vis = entity.vis;
+    let in_partition = entity.partition_key.values("partition");
+    let in_row = entity.row_key.values("row");
+    let value_of = |key: &Key<'_>, values: &[Ident], field: &Field<'_>| {
+        key.parts().position(|part| part.ident == field.ident).map(|at| values[at].clone())
+    };
+    let shared = entity.partition_key.parts().filter(|field| entity.is_shared(field));
+    let checks = shared.filter_map(|field| {
+        let name = field.ident.unraw().to_string();
+        let in_partition_key = value_of(&entity.partition_key, &in_partition, field)?;
+        let in_row_key = value_of(&entity.row_key, &in_row, field)?;
+        Some(quote!(__table::check_shared_part(#name, &#in_partition_key, &#in_row_key)?;))
+    });
+    let of_row = entity.row_key.parts().zip(&in_row);
+    let of_row = of_row.filter(|(field, _)| !entity.is_shared(field));
+    let parts = entity.partition_key.parts().zip(&in_partition).chain(of_row);
+    let types = one_or_tuple(parts.clone().map(|(field, _)| field.ty));
+    let values = one_or_tuple(parts.map(|(_, value)| value));
+    let (in_partition, in_row) = (one_or_tuple(&in_partition), one_or_tuple(&in_row));
+    quote! {
+        /// The parts of a key, in the order of the arguments of `key`.
+        #vis fn parse_key(
+            __key: impl __table::IntoKey,
+        ) -> __table::Result<#types, __table::KeyError> {
+            let __key = __table::IntoKey::into_key(__key)?;
+            let #in_partition = Self::parse_partition_key(&__key.partition_key)?;
+            let #in_row = Self::parse_row_key(&__key.row_key)?;
+            #(#checks)*
+            __table::Ok(#values)
+        }
+    }
+}
+
+/// One item as it is, and several as a tuple.
+fn one_or_tuple<T: ToTokens>(items: impl IntoIterator<Item = T>) -> TokenStream {
+    let items: Vec<_> = items.into_iter().collect();
+    match &items[..] {
+        [item] => item.to_token_stream(),
+        items => quote!((#(#items),*)),
     }
 }
 
@@ -133,7 +188,7 @@ impl Key<'_> {
     }
 
     /// The parameters for the parts, and their names.
-    fn arguments(&self) -> (Vec<TokenStream>, Vec<&proc_macro2::Ident>) {
+    fn arguments(&self) -> (Vec<TokenStream>, Vec<&Ident>) {
         self.parts()
             .map(|Field { ident, ty }| (quote!(#ident: impl __table::KeyArgument<#ty>), *ident))
             .unzip()
@@ -148,7 +203,7 @@ impl Key<'_> {
     ) -> Option<TokenStream> {
         self.parts().next()?;
         let parts = self.parts().map(|field| field.ty);
-        let name = quote::format_ident!("{name}");
+        let name = format_ident!("{name}");
         Some(quote! {
             #[doc = #doc]
             #vis fn #name(
@@ -157,5 +212,43 @@ impl Key<'_> {
                 __table::KeyParts::range(&prefix, <Self as __table::TypedKeys>::#layout)
             }
         })
+    }
+
+    /// Names for the values of the parts.
+    fn values(&self, key: &str) -> Vec<Ident> {
+        (0..self.parts().count()).map(|at| format_ident!("__{key}_{at}")).collect()
+    }
+
+    /// The function that reads the parts of this key.
+    fn parse(
+        &self,
+        vis: &syn::Visibility,
+        name: &str,
+        key: &str,
+        layout: &TokenStream,
+    ) -> TokenStream {
+        let function = format_ident!("{name}");
+        let doc = format!(" The parts of the text of a {key}.");
+        let texts = self.values("text");
+        let types = one_or_tuple(self.parts().map(|field| field.ty));
+        let results: Vec<_> = self
+            .parts()
+            .zip(&texts)
+            .map(|(Field { ty, .. }, text)| quote!(<#ty as __table::KeyField>::parse(#key, #text)))
+            .collect();
+        let result = match &results[..] {
+            [result] => result.clone(),
+            results => quote!(__table::Ok((#(#results?),*))),
+        };
+        quote! {
+            #[doc = #doc]
+            #vis fn #function(
+                __key: &__table::str,
+            ) -> __table::Result<#types, __table::KeyError> {
+                let [#(#texts),*] =
+                    __table::key_parts(<Self as __table::TypedKeys>::#layout, #key, __key)?;
+                #result
+            }
+        }
     }
 }

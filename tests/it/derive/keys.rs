@@ -1,7 +1,7 @@
 //! Keys of several parts, formats, and the constructors of keys.
 
 use azure_table_client::client::Results;
-use azure_table_client::entity::{Descending, Escaped, KeyRange, TypedKeys};
+use azure_table_client::entity::{Descending, Escaped, KeyError, KeyRange, TypedKeys};
 use azure_table_client::filter::Filter;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, EntityKey, TableEntity, TableEnum};
@@ -200,7 +200,7 @@ async fn any_text_is_a_key_if_escaped() {
 
 #[test]
 fn values_without_key_text_are_refused() {
-    let text = |error: azure_table_client::entity::KeyError| error.to_string();
+    let text = |error: KeyError| error.to_string();
     assert!(
         text(blog("x", 2008, 10, 1).with_year(12_000).partition_key().unwrap_err())
             .contains("`year`")
@@ -224,6 +224,55 @@ fn keys_are_recognized_by_the_types_of_their_parts() {
     assert!(!Blog::recognizes(month, "yesterday"));
     assert!(!Blog::recognizes("Football", "2521794455999999999"));
     assert!(!Task::recognizes("a!0000000007", "-32762!2009-04-31!x"), "no such day");
+}
+
+#[test]
+fn keys_are_parsed_into_their_parts() {
+    let posted = Utc.with_ymd_and_hms(2008, 10, 1, 10, 0, 0).unwrap();
+    let key = Blog::key("Football_Old", 2008, 10, posted).unwrap();
+    let parts = Blog::parse_key(&key).unwrap();
+    assert_eq!(parts, ("Football_Old".to_owned(), 2008, 10, Descending(posted)));
+    let month = Blog::parse_partition_key("Football_7991_03").unwrap();
+    assert_eq!(month, ("Football".to_owned(), 2008, 10));
+    assert_eq!(Blog::parse_row_key("2521794455999999999").unwrap(), Descending(posted));
+
+    // Escapes are resolved, and a constant key has no parts.
+    let (path, n) = Page::parse_key(Page::key("a/b_!", 7)).unwrap();
+    assert_eq!((&*path, n), ("a/b_!", 7));
+    let () = Page::parse_partition_key("p").unwrap();
+    // One part in both keys is one part of the whole.
+    let of_key: (String, u32) = Invoice::parse_key(("acme", "acme!0000000007")).unwrap();
+    assert_eq!(of_key, ("acme".to_owned(), 7));
+}
+
+#[test]
+fn a_key_that_the_type_does_not_write_is_not_parsed() {
+    let refusal = |result: Result<_, KeyError>| result.unwrap_err().to_string();
+    let row = "2521794455999999999";
+    assert_eq!(
+        refusal(Blog::parse_key(("Football_2008", row)).map(drop)),
+        r#"invalid PartitionKey: "Football_2008" is not of the form "{channel}_{year:inv4(9999)}_{month:inv2(13)}""#
+    );
+    let error = refusal(Blog::parse_key(("Football_7991_03", "yesterday")).map(drop));
+    assert!(error.starts_with("invalid RowKey: \"yesterday\""), "{error}");
+    assert!(Page::parse_partition_key("q").is_err(), "another constant");
+    // Written again, this text would be another key.
+    assert!(Page::parse_row_key("a_7").is_err());
+    assert_eq!(
+        refusal(Invoice::parse_key(("acme", "other!0000000007")).map(drop)),
+        r#"`tenant` is "acme" in the PartitionKey and "other" in the RowKey"#
+    );
+    // The error of a key that could not be made is returned.
+    let key = Member::key("acme_eu", "joe");
+    assert_eq!(Member::parse_key(key.clone()), Err(key.unwrap_err()));
+}
+
+/// A part that is in both keys.
+#[derive(Debug, TableEntity)]
+#[table(partition_key(tenant), row_key(tenant, number))]
+struct Invoice {
+    tenant: String,
+    number: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

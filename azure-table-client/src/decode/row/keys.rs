@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{PARTITION_KEY, ROW_KEY, Row};
 use crate::decode::raw::RawValue;
 use crate::decode::{DecodeError, DecodeReason};
-use crate::key::{EntityKey, KeyLayout, KeyPart};
+use crate::key::{EntityKey, KeyError, KeyLayout, KeyPart};
 use crate::limits::SYSTEM_PROPERTIES;
 
 impl<'de> Row<'de> {
@@ -48,13 +48,8 @@ impl<'de> Row<'de> {
         };
         let in_partition_key = text(in_partition_key, PARTITION_KEY)?;
         let in_row_key = text(in_row_key, ROW_KEY)?;
-        if in_partition_key == in_row_key {
-            return Ok(());
-        }
-        let reason = format!(
-            "`{field}` is {in_partition_key:?} in the PartitionKey and {in_row_key:?} in the RowKey"
-        );
-        Err(self.error(ROW_KEY, DecodeReason::Key(reason)))
+        KeyError::unless_equal(field, &in_partition_key, &in_row_key)
+            .map_err(|error| self.error(ROW_KEY, DecodeReason::Key(error.0)))
     }
 
     /// The text of a key. It stays in the row, so that later errors can name the entity.
