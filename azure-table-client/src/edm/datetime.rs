@@ -233,6 +233,14 @@ impl TryFrom<SystemTime> for EdmDateTime {
     }
 }
 
+impl TryFrom<DateTime<Utc>> for EdmDateTime {
+    type Error = DateTimeError;
+
+    fn try_from(time: DateTime<Utc>) -> Result<Self, DateTimeError> {
+        Self::from_chrono(time)
+    }
+}
+
 impl fmt::Display for EdmDateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
@@ -315,10 +323,7 @@ mod tests {
             EdmDateTime::from_chrono(DateTime::<Utc>::MIN_UTC),
             Err(DateTimeError::OutOfRange)
         );
-        assert_eq!(
-            EdmDateTime::from_chrono(DateTime::<Utc>::MAX_UTC),
-            Err(DateTimeError::OutOfRange)
-        );
+        assert_eq!(EdmDateTime::try_from(DateTime::<Utc>::MAX_UTC), Err(DateTimeError::OutOfRange));
     }
 
     #[test]
@@ -383,7 +388,7 @@ mod tests {
             let time = EdmDateTime::from_ticks(ticks).unwrap();
             prop_assert_eq!(time.to_string().parse(), Ok(time));
             prop_assert_eq!(time.trimmed().to_string().parse(), Ok(time));
-            prop_assert_eq!(EdmDateTime::from_chrono(time.to_chrono()), Ok(time));
+            prop_assert_eq!(EdmDateTime::try_from(time.to_chrono()), Ok(time));
         }
 
         #[test]
