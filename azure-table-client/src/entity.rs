@@ -55,7 +55,7 @@ use crate::limits::LimitError;
     note = "write #[derive(TableEntity)] on the struct, and #[table(partition_key)] and #[table(row_key)] on its key fields",
     note = "for rows without a struct, use `DynamicEntity`"
 )]
-pub trait TableEntity: Sized {
+pub trait TableEntity: Sized + Send {
     /// The names of the properties that are read, in the order in which [`Row`] numbers them.
     const COLUMNS: &'static [&'static str];
 

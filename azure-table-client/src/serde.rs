@@ -127,7 +127,7 @@ use crate::limits;
     label = "neither keys nor Edm types are known",
     note = "implement `SerdeEntity`: both keys, and the Edm type of each property"
 )]
-pub trait SerdeEntity: Serialize + DeserializeOwned {
+pub trait SerdeEntity: Serialize + DeserializeOwned + Send {
     /// The Edm type of each property, by the name that serde gives it.
     ///
     /// At most 252, the limit of an entity, and without PartitionKey, RowKey and Timestamp. A program

@@ -258,7 +258,7 @@ struct Holder<T> {
     held: T,
 }
 
-impl<T: Serialize + DeserializeOwned> SerdeEntity for Holder<T> {
+impl<T: Serialize + DeserializeOwned + Send> SerdeEntity for Holder<T> {
     const PROPERTIES: &'static [(&'static str, EdmType)] = &[("known", EdmType::Int32)];
 
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {

@@ -101,7 +101,7 @@ async fn read<T: TableEntity>(
     Ok(found)
 }
 
-impl<T: TableEntity + Send + 'static> IntoFuture for GetMany<T> {
+impl<T: TableEntity + 'static> IntoFuture for GetMany<T> {
     type Output = Result<Vec<Option<Stored<T>>>, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 

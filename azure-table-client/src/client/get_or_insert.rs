@@ -95,7 +95,7 @@ impl<'c, T> GetOrInsert<'c, T> {
     setters! { options: deadline "the whole call with all its rounds", retry, client_request_id }
 }
 
-impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
+impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
     async fn send(self) -> Result<(Stored<T>, Outcome), Error> {
         let key = self.key?;
         // Another program may have inserted the same.
@@ -132,7 +132,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
     }
 }
 
-impl<'c, T: TableEntity + Send + 'static> IntoFuture for GetOrInsert<'c, T> {
+impl<'c, T: TableEntity + 'static> IntoFuture for GetOrInsert<'c, T> {
     type Output = Result<(Stored<T>, Outcome), Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 

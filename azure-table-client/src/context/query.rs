@@ -140,7 +140,7 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
     }
 }
 
-impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
+impl<T: TableEntity + 'static> ContextQuery<'_, T> {
     /// Returns the first entity in key order; `None` if the query finds no entity.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
     }
 }
 
-impl<'c, T: TableEntity + Send + 'static> IntoFuture for ContextQuery<'c, T> {
+impl<'c, T: TableEntity + 'static> IntoFuture for ContextQuery<'c, T> {
     type Output = Result<Vec<T>, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 

@@ -22,10 +22,10 @@ struct Single<V, D> {
     #[serde(rename = "Value")]
     value: V,
     #[serde(skip)]
-    declared: PhantomData<D>,
+    declared: PhantomData<fn() -> D>,
 }
 
-impl<V: Serialize + DeserializeOwned, D: ToEdm> SerdeEntity for Single<V, D> {
+impl<V: Serialize + DeserializeOwned + Send, D: ToEdm> SerdeEntity for Single<V, D> {
     const PROPERTIES: &'static [(&'static str, EdmType)] = &[("Value", D::EDM_TYPE)];
 
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
@@ -38,20 +38,20 @@ impl<V: Serialize + DeserializeOwned, D: ToEdm> SerdeEntity for Single<V, D> {
 }
 
 fn write<D: ToEdm>(
-    value: impl Serialize + DeserializeOwned,
+    value: impl Serialize + DeserializeOwned + Send,
 ) -> Result<Option<EdmValue>, EncodeError> {
     let entity = Serde(Single::<_, D> { value, declared: PhantomData });
     DynamicEntity::from_entity(&entity).map(|mut dynamic| dynamic.remove("Value"))
 }
 
-fn refusal<D: ToEdm>(value: impl Serialize + DeserializeOwned) -> String {
+fn refusal<D: ToEdm>(value: impl Serialize + DeserializeOwned + Send) -> String {
     match write::<D>(value).unwrap_err() {
         EncodeError::Convert { property, reason } if property == "Value" => reason.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
-fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
+fn read<V: Serialize + DeserializeOwned + Send, D: ToEdm>(
     value: impl Into<EdmValue>,
 ) -> Result<V, DecodeError> {
     let mut dynamic = DynamicEntity::new("p", "r");
@@ -68,7 +68,7 @@ fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
 /// `value` is stored as `stored`, and read from it.
 fn both<V, D: ToEdm>(value: V, stored: impl Into<EdmValue>)
 where
-    V: Serialize + DeserializeOwned + Clone + PartialEq + Debug,
+    V: Serialize + DeserializeOwned + Clone + PartialEq + Debug + Send,
 {
     let stored = stored.into();
     assert_eq!(write::<D>(value.clone()), Ok(Some(stored.clone())));
@@ -218,7 +218,7 @@ fn what_is_no_single_value_is_refused_with_a_way_out() {
     }
 }
 
-fn misread<V: Serialize + DeserializeOwned + Debug, D: ToEdm>(
+fn misread<V: Serialize + DeserializeOwned + Debug + Send, D: ToEdm>(
     value: impl Into<EdmValue>,
 ) -> String {
     let error = read::<V, D>(value).unwrap_err();
@@ -315,7 +315,7 @@ fn a_missing_or_null_member_is_named() {
 #[serde(transparent)]
 struct Loose<K: Ord>(BTreeMap<K, Option<i64>>);
 
-impl<K: Ord + Serialize + DeserializeOwned> SerdeEntity for Loose<K> {
+impl<K: Ord + Serialize + DeserializeOwned + Send> SerdeEntity for Loose<K> {
     const PROPERTIES: &'static [(&'static str, EdmType)] = &[("A", EdmType::Int64)];
 
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {

@@ -15,6 +15,9 @@ pub(super) fn of_entity(entity: &Entity<'_>) -> Option<WhereClause> {
     for part in entity.partition_key.parts().chain(entity.row_key.parts()) {
         bounds.require(part.ty, &quote!(__table::KeyPart));
     }
+    let ident = entity.body.ident;
+    let (_, ty_generics, _) = entity.body.generics.split_for_impl();
+    bounds.require(&parse_quote!(#ident #ty_generics), &quote!(::std::marker::Send));
     bounds.clause
 }
 

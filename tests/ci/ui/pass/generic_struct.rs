@@ -39,7 +39,7 @@ fn columns<T: TableEntity>() -> &'static [&'static str] {
     T::COLUMNS
 }
 
-fn of_key<K: KeyPart + Clone>() -> &'static [&'static str] {
+fn of_key<K: KeyPart + Clone + Send>() -> &'static [&'static str] {
     columns::<Measurement<K, f64, Celsius, 0>>()
 }
 
