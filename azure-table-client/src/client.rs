@@ -26,6 +26,7 @@ mod stream;
 pub(crate) mod table;
 mod table_wait;
 mod transaction;
+mod unsupported;
 mod update_rows;
 mod update_with;
 
@@ -49,6 +50,7 @@ pub use transaction::Transaction;
 pub use update_rows::UpdateRowsWith;
 pub use update_with::UpdateWith;
 
+pub use crate::etag::IntoIfMatch;
 pub use crate::operation::ResponseInfo;
 pub use crate::operation::access_policies::StoredAccessPolicy;
 pub use crate::operation::query::ScanPolicy;

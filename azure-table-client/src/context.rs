@@ -25,7 +25,7 @@ use crate::client::{TableClient, TableServiceClient};
 use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, NamedTable, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
+use crate::etag::IntoIfMatch;
 use crate::wire::Operation;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
@@ -147,7 +147,7 @@ impl TableContext {
     pub fn attach<T: NamedTable>(
         &mut self,
         entity: &T,
-        etag: impl Into<IfMatch>,
+        etag: impl IntoIfMatch,
     ) -> Result<(), Error> {
         self.table::<T>().attach(entity, etag)
     }

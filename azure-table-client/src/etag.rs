@@ -96,6 +96,25 @@ impl From<&ETag> for IfMatch {
     }
 }
 
+/// The condition of an update or a delete: an [`IfMatch`] or an [`ETag`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the condition of an update or a delete",
+    label = "not an ETag and not an `IfMatch`",
+    note = "give the ETag that was read, such as `&stored.etag`, or `IfMatch::Any` for any version",
+    note = "a text is converted by the program: `text.parse::<IfMatch>()` for the header `If-Match`, `ETag::from(&text)` for a stored ETag"
+)]
+pub trait IntoIfMatch {
+    #[doc(hidden)]
+    fn into_if_match(self) -> IfMatch;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Into<IfMatch>> IntoIfMatch for C {
+    fn into_if_match(self) -> IfMatch {
+        self.into()
+    }
+}
+
 impl Serialize for ETag {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

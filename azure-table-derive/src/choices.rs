@@ -41,7 +41,12 @@ impl<'a> Choices<'a> {
         mut errors: Errors,
     ) -> syn::Result<Self> {
         let Data::Enum(data) = &input.data else {
-            let message = "only an enum can be a choice: write an enum whose variants hold nothing";
+            let message = match &input.data {
+                Data::Struct(data) if data.fields.len() == 1 => {
+                    "only an enum can be a choice: a struct of one field is stored as that field by #[derive(TableValue)]"
+                }
+                _ => "only an enum can be a choice: write an enum whose variants hold nothing",
+            };
             return Err(errors.with(syn::Error::new_spanned(&input.ident, message)));
         };
         if let Some(parameter) = input.generics.params.first() {

@@ -11,7 +11,7 @@ mod sweep;
 use std::fmt;
 use std::time::Duration;
 
-use azure_table_client::client::{Query, Transaction};
+use azure_table_client::client::{IntoIfMatch, Query, Transaction};
 use azure_table_client::entity::{HasIndexes, IndexDefinition, IntoKey, KeyRange, NamedTable};
 use azure_table_client::filter::{Column, Filter, HasColumns, Literal};
 use azure_table_client::{
@@ -140,15 +140,12 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// # Errors
     /// [`Conflict`](Error::Conflict) if the entity has another version; [`Contended`](Error::Contended) if other programs
     /// wrote it in each of 20 rounds; 404 if it does not exist; otherwise like [`insert`](Self::insert).
-    pub async fn replace(
-        &self,
-        entity: &T,
-        etag: impl Into<IfMatch>,
-    ) -> Result<Option<ETag>, Error> {
+    pub async fn replace(&self, entity: &T, etag: impl IntoIfMatch) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
         let after = |_: &Values| Some(values.clone());
-        self.change(key, &etag.into(), after, |write, etag| write.replace(entity, etag)).await
+        self.change(key, &etag.into_if_match(), after, |write, etag| write.replace(entity, etag))
+            .await
     }
 
     /// Sets the properties of an entity of this version, and changes its rows in the indexes. A property that `entity`
@@ -156,23 +153,24 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     ///
     /// # Errors
     /// Like [`replace`](Self::replace).
-    pub async fn merge(&self, entity: &T, etag: impl Into<IfMatch>) -> Result<Option<ETag>, Error> {
+    pub async fn merge(&self, entity: &T, etag: impl IntoIfMatch) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
         let after = |former: &Values| {
             let pairs = values.iter().zip(former);
             Some(pairs.map(|(new, old)| new.as_ref().or(old.as_ref()).cloned()).collect())
         };
-        self.change(key, &etag.into(), after, |write, etag| write.merge(entity, etag)).await
+        self.change(key, &etag.into_if_match(), after, |write, etag| write.merge(entity, etag))
+            .await
     }
 
     /// Deletes an entity of this version, and its rows in the indexes.
     ///
     /// # Errors
     /// Like [`replace`](Self::replace).
-    pub async fn delete(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Result<(), Error> {
+    pub async fn delete(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Result<(), Error> {
         let key = key.into_key().map_err(azure_table_client::Error::from)?;
-        let condition = etag.into();
+        let condition = etag.into_if_match();
         self.entities.transaction().delete(&key, condition.clone()).check()?;
         let deletion = |write: Transaction<T>, etag| write.delete(&key, etag);
         self.change(key.clone(), &condition, |_| None, deletion).await.map(drop)

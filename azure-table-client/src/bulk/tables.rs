@@ -16,13 +16,21 @@ use crate::operation::key::check_partition_key;
 
 impl<T: TableEntity> TableClient<T> {
     /// Writes many rows; see [`Bulk`].
+    #[doc(alias(
+        "insert_many",
+        "insert_or_merge_many",
+        "insert_or_replace_many",
+        "upsert_many",
+        "delete_many"
+    ))]
     pub fn bulk(&self) -> Bulk<T> {
         Bulk::new(self.clone())
     }
 }
 
 impl<T: TableEntity + 'static> TableClient<T> {
-    /// Deletes all rows of a partition; see [`Bulk::delete_partition`].
+    /// Deletes all rows of a partition, in any version; see [`Bulk::delete_partition`]. The guide compares the
+    /// [ways to delete](crate::guide::batches#deleting).
     pub async fn delete_partition(
         &self,
         partition_key: impl Into<String>,
@@ -30,7 +38,9 @@ impl<T: TableEntity + 'static> TableClient<T> {
         self.bulk().delete_partition(partition_key).await
     }
 
-    /// Deletes the rows for which the condition holds; see [`Bulk::delete_where`].
+    /// Deletes the rows for which the condition holds, in the version in which they were found; see
+    /// [`Bulk::delete_where`]. The guide compares the [ways to delete](crate::guide::batches#deleting).
+    #[doc(alias("delete_many"))]
     pub async fn delete_where<C>(
         &self,
         condition: impl FnOnce(T::Columns<T>) -> C,
@@ -127,7 +137,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// not find deleted rows again, so that a second run deletes the remaining rows. A client with `Metadata::None`
     /// reads no versions, and requires `any_version`.
     pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
-        self.delete(query).await
+        self.delete_rows_of(query).await
     }
 
     /// Deletes all rows of a partition, in any version, like [`delete_found`](Self::delete_found).
@@ -144,7 +154,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
             return self.refused(error).await;
         }
         let query = self.table.query().partition(partition_key);
-        self.any_version().delete(query).await
+        self.any_version().delete_rows_of(query).await
     }
 
     /// Deletes all rows, in any version, and keeps the table. Deleting and creating the table is faster, but the
@@ -154,10 +164,10 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// Like [`delete_found`](Self::delete_found).
     pub async fn truncate(self) -> Result<BulkReport, BulkError> {
         let query = self.table.query().allow_scan();
-        self.any_version().delete(query).await
+        self.any_version().delete_rows_of(query).await
     }
 
-    async fn delete(self, query: Query<T>) -> Result<BulkReport, BulkError> {
+    async fn delete_rows_of(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         if *query.table() != *self.table.name() {
             return self.refused(Error::invalid_input("the query reads another table")).await;
         }

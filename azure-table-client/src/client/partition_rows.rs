@@ -259,15 +259,15 @@ impl<T: TableEntity> PartitionRow<T> {
         match (write, &self.entity, condition) {
             (RowWrite::Insert, Some(entity), _) => all.insert(entity),
             (RowWrite::Update(update), Some(entity), Some(condition)) => {
-                all.write(entity, Write::Update(*update, &condition))
+                all.add_write(entity, Write::Update(*update, &condition))
             }
             (RowWrite::ReplaceRow(row), _, Some(condition)) => {
-                all.write(row, Write::Update(Update::Replace, &condition))
+                all.add_write(row, Write::Update(Update::Replace, &condition))
             }
             (RowWrite::Delete, _, Some(condition)) => all.delete(&self.key, condition),
             (RowWrite::Fence, _, Some(condition)) => {
                 let fence = DynamicEntity::new(&*self.key.partition_key, &*self.key.row_key);
-                all.write(&fence, Write::Update(Update::Merge, &condition))
+                all.add_write(&fence, Write::Update(Update::Merge, &condition))
             }
             _ => all,
         }

@@ -160,7 +160,9 @@ impl<E, T> Query<E, T> {
     /// ```
     pub fn filter_opt(self, condition: Option<Condition<E>>) -> Self {
         match condition {
-            Some(condition) => self.and(condition.into_filter().and_then(QueryFilter::checked)),
+            Some(condition) => {
+                self.add_filter(condition.into_filter().and_then(QueryFilter::checked))
+            }
             None => self,
         }
     }
@@ -169,7 +171,7 @@ impl<E, T> Query<E, T> {
     ///
     /// The PartitionKey is the stored text, so that this method needs no columns; `T::partition(…)?` formats it.
     pub fn partition(self, partition_key: impl Into<String>) -> Self {
-        self.and(Ok(Filter::partition(partition_key).into()))
+        self.add_filter(Ok(Filter::partition(partition_key).into()))
     }
 
     /// Returns only the entities that match this OData filter, for example
@@ -181,7 +183,7 @@ impl<E, T> Query<E, T> {
     /// into the text: a quote in the input would end the literal.
     #[doc(alias("OData", "$filter"))]
     pub fn filter_text(self, text: &str) -> Self {
-        self.and(QueryFilter::parse(text))
+        self.add_filter(QueryFilter::parse(text))
     }
 
     /// Returns only the entities that match this filter, and all other filters of the query.
@@ -207,10 +209,10 @@ impl<E, T> Query<E, T> {
     /// # }
     /// ```
     pub fn matching(self, filter: &Filter) -> Self {
-        self.and(QueryFilter::checked(filter.clone()))
+        self.add_filter(QueryFilter::checked(filter.clone()))
     }
 
-    fn and(mut self, filter: Result<QueryFilter, FilterError>) -> Self {
+    fn add_filter(mut self, filter: Result<QueryFilter, FilterError>) -> Self {
         self.filter = QueryFilter::add(self.filter, filter);
         self
     }
@@ -269,8 +271,8 @@ impl<E, T> Query<E, T> {
         Parallel::new(self, ranges)
     }
 
-    /// Reads one page, for example of a list that a user pages through. Its continuation is the
-    /// [start](Self::start_at) of the next page.
+    /// Reads a single page and requests nothing ahead, for example for a list that a user pages through. Its continuation
+    /// is the [start](Self::start_at) of the next page. For a loop over the pages, see [`pages`](Self::pages).
     ///
     /// The page has up to [`page_size`](Self::page_size) entities, and may be empty although more pages
     /// follow. Without rows to [`take`](Self::take), it is empty and no request is sent.
@@ -306,7 +308,8 @@ impl<E, T> Query<E, T> {
         self.pages().first().await
     }
 
-    /// Returns the results page by page.
+    /// Returns the results page by page, for a loop: `while let Some(page) = pages.next().await`. The first pages of
+    /// later queries may be requested ahead (see [`Pages`]); [`page`](Self::page) reads a single page.
     #[doc(alias("paginate", "AsPages", "by_page", "pagination"))]
     pub fn pages(self) -> Pages<T> {
         Pages::new(self.checked())

@@ -146,7 +146,7 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::already_exists)
     }
 
-    /// Deletes the table with all its entities. The name cannot be used again for 40 s or more; see
+    /// Deletes the table with all its entities; [`truncate`](Self::truncate) keeps the table. The name cannot be used again for 40 s or more; see
     /// [`delete_table_and_wait`](super::TableServiceClient::delete_table_and_wait).
     ///
     /// # Errors
@@ -176,6 +176,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("exists"))]
     pub fn table_exists(&self) -> Call<bool> {
         Call::new(&self.core, table::get(self.core.protocol, &self.target.table), table::exists)
             .expecting(table::not_found)

@@ -9,7 +9,7 @@ use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::entity::{IntoKey, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
+use crate::etag::IntoIfMatch;
 use crate::operation::Target;
 use crate::operation::entity::{Update, Write};
 use crate::operation::key::check_key;
@@ -102,36 +102,38 @@ impl<T: TableEntity> Transaction<T> {
 
     /// Inserts a new entity.
     pub fn insert(self, entity: &T) -> Self {
-        self.write(entity, Write::Insert)
+        self.add_write(entity, Write::Insert)
     }
 
     /// Sets the properties of the entity. The service keeps the other properties of the row.
-    pub fn merge(self, entity: &T, etag: impl Into<IfMatch>) -> Self {
-        self.write(entity, Write::Update(Update::Merge, &etag.into()))
+    #[doc(alias("update"))]
+    pub fn merge(self, entity: &T, etag: impl IntoIfMatch) -> Self {
+        self.add_write(entity, Write::Update(Update::Merge, &etag.into_if_match()))
     }
 
     /// Replaces the entity; properties that it does not have are removed.
-    pub fn replace(self, entity: &T, etag: impl Into<IfMatch>) -> Self {
-        self.write(entity, Write::Update(Update::Replace, &etag.into()))
+    #[doc(alias("update"))]
+    pub fn replace(self, entity: &T, etag: impl IntoIfMatch) -> Self {
+        self.add_write(entity, Write::Update(Update::Replace, &etag.into_if_match()))
     }
 
     /// Inserts the entity, or sets its properties if it exists, in any version.
     #[doc(alias("upsert"))]
     pub fn insert_or_merge(self, entity: &T) -> Self {
-        self.write(entity, Write::Upsert(Update::Merge))
+        self.add_write(entity, Write::Upsert(Update::Merge))
     }
 
     /// Inserts the entity, or replaces it if it exists, in any version.
     #[doc(alias("upsert"))]
     pub fn insert_or_replace(self, entity: &T) -> Self {
-        self.write(entity, Write::Upsert(Update::Replace))
+        self.add_write(entity, Write::Upsert(Update::Replace))
     }
 
     /// Deletes the entity with these keys. Keys that no `T` has are refused, like in
     /// [`get`](super::TableClient::get).
-    pub fn delete(self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Self {
-        let (key, condition) = (key.into_key(), etag.into());
-        self.add(|batch| {
+    pub fn delete(self, key: impl IntoKey, etag: impl IntoIfMatch) -> Self {
+        let (key, condition) = (key.into_key(), etag.into_if_match());
+        self.add_operation(|batch| {
             let key =
                 key.map_err(|error| Error::from(error).with_batch(Some(batch.len()), None))?;
             check_key::<T>(&key)
@@ -141,12 +143,12 @@ impl<T: TableEntity> Transaction<T> {
     }
 
     /// Adds a write of an entity of any type.
-    pub(super) fn write<U: TableEntity>(self, entity: &U, write: Write<'_>) -> Self {
-        self.add(|batch| batch.write(entity, write))
+    pub(super) fn add_write<U: TableEntity>(self, entity: &U, write: Write<'_>) -> Self {
+        self.add_operation(|batch| batch.write(entity, write))
     }
 
     /// Adds an operation. The first refusal becomes the result of the transaction.
-    fn add(mut self, operation: impl FnOnce(&mut Batch) -> Result<(), Refused>) -> Self {
+    fn add_operation(mut self, operation: impl FnOnce(&mut Batch) -> Result<(), Refused>) -> Self {
         self.operations += 1;
         if self.refusal.is_none() {
             self.refusal = operation(&mut self.batch).err().map(Error::from);

@@ -155,7 +155,7 @@ impl<T, E> UpdateWith<'_, T, E> {
     setters! { options: deadline "the whole call with all its rounds", retry, client_request_id }
 }
 
-impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
+impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Stored<T>, E> {
         // Another program may have changed it in the same way.
         let options = CallOptions {
@@ -202,15 +202,15 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             && let Some(row) = before.replacement(entity, || source.read())?
         {
             let rows = self.table.with_entity::<DynamicEntity>();
-            return Ok(rows.update(&row, Update::Replace, condition));
+            return Ok(rows.send_update(&row, Update::Replace, condition));
         }
-        Ok(self.table.update(entity, self.update, condition))
+        Ok(self.table.send_update(entity, self.update, condition))
     }
 }
 
 impl<'c, T, E> IntoFuture for UpdateWith<'c, T, E>
 where
-    T: TableEntity + Send + 'static,
+    T: TableEntity + 'static,
     E: From<Error> + Send + 'c,
 {
     type Output = Result<Stored<T>, E>;

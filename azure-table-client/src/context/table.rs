@@ -7,7 +7,7 @@ use super::{EntityState, TableContext};
 use crate::client::TableClient;
 use crate::entity::{EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
+use crate::etag::{IfMatch, IntoIfMatch};
 use crate::operation::check_readable;
 use crate::operation::key::check_key;
 
@@ -54,9 +54,9 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     ///
     /// # Errors
     /// The entity is already tracked.
-    pub fn attach(&mut self, entity: &T, etag: impl Into<IfMatch>) -> Result<(), Error> {
+    pub fn attach(&mut self, entity: &T, etag: impl IntoIfMatch) -> Result<(), Error> {
         let values = self.values(entity)?;
-        self.context.tracker.attach(&self.table, values, etag.into())
+        self.context.tracker.attach(&self.table, values, etag.into_if_match())
     }
 
     /// Updates the tracked values. The next save sends those that differ from the service's, or the whole entity with

@@ -151,7 +151,8 @@ impl<T: KeyPart> Padded for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as `{I}`",
     label = "does not convert to `{I}` and back",
-    note = "`as_{I}` needs TryInto<{I}> for the type, and TryFrom<{I}>; an enum takes #[derive(TableEnum)]"
+    note = "`as_{I}` needs TryInto<{I}> for the type, and TryFrom<{I}>",
+    note = "an enum is stored as its numbers by #[derive(TableEnum)] and #[table(as_i32)] on the enum, without an attribute on the field"
 )]
 #[doc(hidden)]
 pub trait Integral<I>: Sized {

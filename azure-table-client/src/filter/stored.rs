@@ -154,6 +154,7 @@ impl<T: TableValue<Inner: TextEdm>> TextEdm for T {}
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
     note = "compare with a value of the field's type, without `Some`, or a reference to one: text `\"abc\"`, an integer `3`, an f64 `3.0`",
+    note = "`None` is not a value to compare with: the service cannot find rows without a property; the compiler's message for `is_none()` states what to do instead",
     note = "a field with #[table(as_json)] cannot be compared: store the value that a filter needs in a property of its own"
 )]
 pub trait Literal<T, C> {

@@ -5,18 +5,6 @@
 
 use super::{Column, Condition, KeyColumn};
 
-/// Declares a trait that no type implements.
-macro_rules! unsupported {
-    ($trait:ident: $message:literal, $label:literal, $($note:literal),*) => {
-        #[diagnostic::on_unimplemented(message = $message, label = $label, $(note = $note),*)]
-        #[doc(hidden)]
-        pub trait $trait {
-            /// Returns the result of the call, which does not compile.
-            fn unsupported<R>() -> R;
-        }
-    };
-}
-
 unsupported!(
     FindsText: "the Table service cannot search within a text",
     "no such filter in the service",

@@ -121,6 +121,7 @@ impl<T> Stored<T> {
     }
 
     /// Returns the entity.
+    #[doc(alias("into_entity"))]
     pub fn into_inner(self) -> T {
         self.entity
     }

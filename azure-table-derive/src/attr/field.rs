@@ -221,6 +221,13 @@ impl Role {
         match (self, extra.name()) {
             (Self::PartitionKey | Self::RowKey, "rename") => Some("a key has no property name"),
             (Self::PartitionKey | Self::RowKey, "default") => Some("every row has its keys"),
+            (Self::PartitionKey | Self::RowKey, name)
+                if name == "with" || CODECS.contains(&name) =>
+            {
+                Some(
+                    "a key is always text in the form of its type; for another form, implement `KeyPart` for a type of your own",
+                )
+            }
             (Self::PartitionKey | Self::RowKey, _) => {
                 Some("a key is always text in the form of its type")
             }

@@ -99,7 +99,7 @@ const KEYS: [Key; 41] = {
         key("as_string", Never, &[Field], PROPERTY),
         key("as_padded", Never, &[Field], PROPERTY),
         key("as_json", Never, &[Field], PROPERTY),
-        key("as_i64", Never, &[Field], PROPERTY),
+        key("as_i64", Never, &[Field], "is for a field that is a property: move it there; an enum is stored as a number by `as_i32`"),
         key("as_i32", Never, &[Field, Choices], PROPERTY),
         key("read_only", Never, &[Field], PROPERTY),
         key("on_missing", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),

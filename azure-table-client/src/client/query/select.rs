@@ -97,7 +97,7 @@ impl<E: TableEntity> Query<E> {
         let property = E::DISCRIMINATOR.unwrap_or_default();
         let kinds = E::KINDS.iter().map(|kind| Filter::compare(property, CompareOp::Eq, *kind));
         let query = match kinds.reduce(|one, other| Ok(one? | other?)) {
-            Some(kinds) => self.and(kinds.and_then(QueryFilter::checked)),
+            Some(kinds) => self.add_filter(kinds.and_then(QueryFilter::checked)),
             None => self,
         };
         query.reading(Arc::new(OfKind::<E>::new()), Ok(Vec::new()))

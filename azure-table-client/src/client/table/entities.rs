@@ -7,7 +7,7 @@ use crate::client::{Call, GetMany};
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::IfMatch;
+use crate::etag::{IfMatch, IntoIfMatch};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
@@ -41,7 +41,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     #[doc(alias("add", "AddEntity", "create_entity", "POST"))]
     pub fn insert(&self, entity: &T) -> Call<Written> {
-        self.write(entity, Write::Insert)
+        self.send_write(entity, Write::Insert)
     }
 
     /// Reads the entity with these keys, with its version.
@@ -60,7 +60,7 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Reads the entity with these keys, and keeps its row.
     pub(in crate::client) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
-        Call::new(&self.core, self.read(key, &[]), entity::fetched_with_source)
+        Call::new(&self.core, self.read_request(key, &[]), entity::fetched_with_source)
     }
 
     /// Reads the entity with these keys; `None` if it does not exist.
@@ -89,9 +89,10 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("exists", "any"))]
     pub fn contains(&self, key: impl IntoKey) -> Call<bool> {
         let keys = [PARTITION_KEY, ROW_KEY].map(str::to_owned);
-        let request = self.key_of(key).and_then(|key| self.read(&key, &keys));
+        let request = self.key_of(key).and_then(|key| self.read_request(&key, &keys));
         Call::new(&self.core, request, entity::exists).expecting(ErrorCode::is_missing_entity)
     }
 
@@ -101,18 +102,18 @@ impl<T: TableEntity> TableClient<T> {
     /// The same errors as [`get`](Self::get), except for a row that is not a valid `T`.
     pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
         let format = Some(self.core.protocol.typed().format());
-        Call::new(&self.core, self.read(key, &[]), entity::row_if_exists)
+        Call::new(&self.core, self.read_request(key, &[]), entity::row_if_exists)
             .expecting(ErrorCode::is_missing_entity)
             .with_options(CallOptions { primary_only: true, format, ..options })
     }
 
     /// Refuses keys that no `T` can have.
     pub(crate) fn check_key(&self, key: &EntityKey) -> Result<(), Error> {
-        self.read(key, &[]).map(drop)
+        self.read_request(key, &[]).map(drop)
     }
 
     fn read_at(&self, key: impl IntoKey) -> Result<Request, Error> {
-        self.read(&self.key_of(key)?, &[])
+        self.read_request(&self.key_of(key)?, &[])
     }
 
     fn key_of(&self, key: impl IntoKey) -> Result<EntityKey, Error> {
@@ -120,7 +121,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// The request for these properties of a row, or for all of them.
-    fn read(&self, key: &EntityKey, properties: &[String]) -> Result<Request, Error> {
+    fn read_request(&self, key: &EntityKey, properties: &[String]) -> Result<Request, Error> {
         let request = self.checked(|| {
             let request = query::point(self.core.protocol, &self.target.table, key, properties)?;
             check_key::<T>(key)?;
@@ -145,8 +146,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("MERGE", "PATCH", "UpdateEntity", "update_entity", "update"))]
-    pub fn merge(&self, entity: &T, etag: impl Into<IfMatch>) -> Call<Written> {
-        self.update(entity, Update::Merge, &etag.into())
+    pub fn merge(&self, entity: &T, etag: impl IntoIfMatch) -> Call<Written> {
+        self.send_update(entity, Update::Merge, &etag.into_if_match())
     }
 
     /// Replaces the entity, and returns the new version. Properties that `entity` does not have are removed.
@@ -157,20 +158,20 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("PUT", "UpdateEntity", "update_entity", "update"))]
-    pub fn replace(&self, entity: &T, etag: impl Into<IfMatch>) -> Call<Written> {
-        self.update(entity, Update::Replace, &etag.into())
+    pub fn replace(&self, entity: &T, etag: impl IntoIfMatch) -> Call<Written> {
+        self.send_update(entity, Update::Replace, &etag.into_if_match())
     }
 
-    pub(in crate::client) fn update(
+    pub(in crate::client) fn send_update(
         &self,
         entity: &T,
         update: Update,
         condition: &IfMatch,
     ) -> Call<Written> {
-        self.write(entity, Write::Update(update, condition))
+        self.send_write(entity, Write::Update(update, condition))
     }
 
-    fn write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
+    fn send_write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
         let request = self.checked(|| entity::checked_write(&self.target, entity, write));
         let request = request
             .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
@@ -188,7 +189,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("upsert", "UpsertEntity", "upsert_entity", "InsertOrMerge"))]
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
-        self.write(entity, Write::Upsert(Update::Merge))
+        self.send_write(entity, Write::Upsert(Update::Merge))
     }
 
     /// Inserts the entity, or replaces the existing one of any version; returns the new version. The result does
@@ -201,10 +202,10 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("upsert", "UpsertEntity", "upsert_entity", "InsertOrReplace"))]
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
-        self.write(entity, Write::Upsert(Update::Replace))
+        self.send_write(entity, Write::Upsert(Update::Replace))
     }
 
-    /// Deletes the entity with these keys.
+    /// Deletes the entity with these keys. The guide compares the [ways to delete](crate::guide::batches#deleting).
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
     /// programs that delete the same version can both succeed; if only one may win, call `exact()`.
@@ -216,12 +217,13 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     #[doc(alias("remove", "DeleteEntity", "delete_entity"))]
-    pub fn delete(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Call<ResponseInfo> {
-        let request = self.delete_request(key, &etag.into());
+    pub fn delete(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Call<ResponseInfo> {
+        let request = self.delete_request(key, &etag.into_if_match());
         Call::new(&self.core, request, Reply::done)
     }
 
-    /// Deletes the entity with these keys if it exists; `false` if it did not.
+    /// Deletes the entity with these keys if it exists; `false` if it did not. The guide compares the
+    /// [ways to delete](crate::guide::batches#deleting).
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
     /// programs can both get `true`; if only one may win, call `exact()`.
@@ -232,8 +234,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
-    pub fn delete_if_exists(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Call<bool> {
-        let request = self.delete_request(key, &etag.into());
+    pub fn delete_if_exists(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Call<bool> {
+        let request = self.delete_request(key, &etag.into_if_match());
         Call::new(&self.core, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }

@@ -94,4 +94,21 @@ mod enum_without_variants {
     enum Status {}
 }
 
+mod enum_on_newtype {
+    use azure_table_client::TableEnum;
+
+    #[derive(TableEnum)]
+    struct Id(String);
+}
+
+mod enum_as_i64 {
+    use azure_table_client::TableEnum;
+
+    #[derive(TableEnum)]
+    #[table(as_i64)]
+    enum Level {
+        Low = 1,
+    }
+}
+
 fn main() {}

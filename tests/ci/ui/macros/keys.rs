@@ -261,6 +261,18 @@ mod two_row_keys {
     }
 }
 
+mod key_with_a_codec {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key, as_string)]
+        id: u64,
+    }
+}
+
 mod also_property_of_a_property {
     use azure_table_client::TableEntity;
 
