@@ -10,7 +10,7 @@ mod row;
 pub use columns::Columns;
 pub use error::{DecodeError, DecodeReason};
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
-pub(crate) use read_row::{EachResult, Keyed, KeysOnly, ReadRow};
+pub(crate) use read_row::{EachResult, Keyed, KeysOnly, ReadRow, WithETag};
 pub(crate) use reading::guid_texts;
 pub use reading::{Accept, Policy, Reading};
 pub use row::Row;

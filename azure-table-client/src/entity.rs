@@ -33,7 +33,7 @@ pub(crate) use write::{PropertyName, PropertySink};
 
 pub(crate) use crate::decode::{
     Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
-    ReadRow,
+    ReadRow, WithETag,
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;

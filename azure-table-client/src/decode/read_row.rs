@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Columns, DecodeError, Row};
+use super::{Columns, DecodeError, DecodeReason, Row};
+use crate::etag::ETag;
 use crate::key::EntityKey;
 
 /// Makes values of type `T` of the rows of a reply.
@@ -50,6 +51,30 @@ impl<T> ReadRow<Result<T, DecodeError>> for EachResult<T> {
     fn read_row(&self, row: &mut Row<'_>) -> Result<Result<T, DecodeError>, DecodeError> {
         Ok(self.0.read_row(row))
     }
+}
+
+/// Values with the versions of their rows.
+pub(crate) struct WithETag<T>(pub(crate) Arc<dyn ReadRow<T>>);
+
+impl<T> ReadRow<(T, ETag)> for WithETag<T> {
+    fn columns(&self) -> Columns {
+        self.0.columns()
+    }
+
+    fn keeps_others(&self) -> bool {
+        self.0.keeps_others()
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<(T, ETag), DecodeError> {
+        // Read first: an entity may take the content of the row.
+        let etag = row.etag().ok_or_else(|| without_etag(row))?;
+        Ok((self.0.read_row(row)?, etag))
+    }
+}
+
+fn without_etag(row: &Row<'_>) -> DecodeError {
+    let reason = "the response has no ETag, which Metadata::None leaves out; use Metadata::Minimal";
+    DecodeError::new(row.entity_key(), "odata.etag", DecodeReason::Other(reason.to_owned()))
 }
 
 /// The keys alone.

@@ -1,11 +1,11 @@
 //! Several kinds of entities in one table (the paper, 8.3.3).
 
-use azure_table_client::client::TableSet;
+use azure_table_client::client::{Query, TableSet};
 use azure_table_client::edm::EdmValue;
 use azure_table_client::entity::Descending;
 use azure_table_client::filter::Filter;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, Metadata, TableClient, TableEntity};
 use chrono::{DateTime, Utc};
 
 use super::refusal;
@@ -122,6 +122,38 @@ async fn the_union_is_queried_and_each_kind_is_written() {
     let raw = items.with_entity::<DynamicEntity>();
     let stored = raw.get(Post::key("joe", at(1)).unwrap()).await.unwrap();
     assert_eq!(stored.value("EntityType"), Some(&EdmValue::String("Post".into())));
+}
+
+/// The kinds have no field for the version.
+#[tokio::test]
+async fn a_query_returns_the_versions_of_its_rows() {
+    let mock = MockTableService::new();
+    let items = mock.client().table::<Item>();
+    items.create().await.unwrap();
+    let (post, photo) = (Item::Post(post(1)), Item::Photo(photo(2)));
+    let post_etag = items.insert(&post).await.unwrap().etag;
+    let photo_etag = items.insert(&photo).await.unwrap().etag;
+
+    let found = items.query().with_etags().await.unwrap();
+    assert_eq!(found, [(photo.clone(), photo_etag.clone()), (post.clone(), post_etag.clone())]);
+    let found = items.query().of_kind::<Post>().select(|p| p.rating).with_etags().await.unwrap();
+    assert_eq!(found, [(3, post_etag)]);
+    // A point read, and a list of keys.
+    let key = photo.entity_key().unwrap();
+    let of_key = |query: Query<Item>| query.filter_text(&format!("RowKey eq '{}'", key.row_key));
+    let found = of_key(items.query().partition("joe")).with_etags().await.unwrap();
+    assert_eq!((found.len(), found.cost.requests), (1, 1));
+    assert_eq!(found[0], (photo.clone(), photo_etag.clone()));
+
+    let (photo, etag) = found.into_vec().pop().unwrap();
+    items.replace(&photo, &etag).await.unwrap();
+    assert!(items.replace(&photo, &etag).await.unwrap_err().is_precondition_failed());
+
+    // A response without versions is an error, and not a row in any version.
+    let posts = items.with_entity::<Post>().query().filter(|p| p.text.eq("Hello"));
+    let error = posts.format(Metadata::None).with_etags().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode, "{error}");
+    assert!(error.to_string().contains("Metadata::Minimal"), "{error}");
 }
 
 #[tokio::test]
@@ -306,7 +338,7 @@ async fn a_discriminator_that_is_somewhere_within_an_entity_is_found() {
         table.query().await.unwrap_err(),
         table.get(("p", "r")).await.unwrap_err(),
     ] {
-        assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.to_string().contains("\"Kind\" appears twice"), "{error}");
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::Query;
 use crate::client::pages::select_keys;
 use crate::entity::{
-    DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity,
+    DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity, WithETag,
 };
 use crate::error::Error;
+use crate::etag::ETag;
 use crate::filter::{
     CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
 };
@@ -220,6 +221,36 @@ impl<E, T> Query<E, T> {
             select_keys(names);
         }
         let reader = Arc::new(EachResult(Arc::clone(&self.reader)));
+        self.reading(reader, select)
+    }
+
+    /// Returns each result with the version of its row, for entities without a field for it: enums of entities and
+    /// structs without `#[table(etag)]`. Call it after `select`.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// # blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// for (mut blog, etag) in blogs.query().partition("Channel9").with_etags().await? {
+    ///     blogs.merge(blog.set("Rating", 5), etag).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A response without versions, which [`Metadata::None`](crate::Metadata::None) requests, is an error of kind
+    /// [`Decode`](crate::ErrorKind::Decode).
+    #[doc(alias("version", "Stored"))]
+    pub fn with_etags(mut self) -> Query<E, (T, ETag)>
+    where
+        T: 'static,
+    {
+        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
+        let reader = Arc::new(WithETag(Arc::clone(&self.reader)));
         self.reading(reader, select)
     }
 
