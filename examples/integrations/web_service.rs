@@ -146,9 +146,7 @@ async fn list(
     if let Some(after) = start.after {
         query = query.start_at(after);
     }
-    let Some(page) = query.pages().next().await.transpose()? else {
-        return Ok(Json(PageOfNotes { notes: Vec::new(), next: None }));
-    };
+    let page = query.page().await?;
     // The token needs no escaping in a URL.
     let next = page.continuation.map(|after| format!("?after={after}"));
     Ok(Json(PageOfNotes { notes: page.entities, next }))

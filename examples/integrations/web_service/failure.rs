@@ -38,7 +38,10 @@ impl IntoResponse for Failure {
                 "send If-None-Match: * for a new note, or If-Match with its ETag".to_owned(),
             ),
             Self::NoKey(error) => (StatusCode::NOT_FOUND, error.to_string()),
-            Self::Table(error) => of_table(error),
+            Self::Table(error) => {
+                let status = status_of(error);
+                (status, text_of(status, error))
+            }
         };
         let mut body = json!({ "error": text });
         if let Self::Table(error) = &self {
@@ -58,28 +61,40 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Returns the status and the text for the visitor. The text of an error is for the log only, unless it is
-/// about the visitor's request.
-fn of_table(error: &Error) -> (StatusCode, String) {
-    let (status, text) = match error.kind() {
-        ErrorKind::InvalidInput => return (StatusCode::BAD_REQUEST, error.to_string()),
-        ErrorKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "the table takes too long"),
+/// Returns the HTTP status for an error of the table.
+fn status_of(error: &Error) -> StatusCode {
+    match error.kind() {
+        ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
         // Before 404, 409 and 412: the status is that of the last attempt, and an earlier one may have been applied.
-        _ if error.outcome() == Outcome::Unknown => {
-            (StatusCode::GATEWAY_TIMEOUT, "the note may have been written: read it")
+        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        _ if error.outcome() == Outcome::Unknown => StatusCode::GATEWAY_TIMEOUT,
+        _ if error.code() == Some(&ErrorCode::TableNotFound) => StatusCode::INTERNAL_SERVER_ERROR,
+        _ if error.is_not_found() => StatusCode::NOT_FOUND,
+        _ if error.is_precondition_failed() || error.is_conflict() => {
+            StatusCode::PRECONDITION_FAILED
         }
-        _ if error.code() == Some(&ErrorCode::TableNotFound) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "the table does not exist")
+        _ if error.is_throttled() => StatusCode::SERVICE_UNAVAILABLE,
+        // Everything else in the request was checked, so the service refused the ETag of `If-Match`.
+        ErrorKind::Service if error.status() == Some(400) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// Returns the text for the visitor. The text of an error is for the log only, unless it is about the visitor's request.
+fn text_of(status: StatusCode, error: &Error) -> String {
+    let text = match status {
+        StatusCode::BAD_REQUEST if error.kind() == ErrorKind::InvalidInput => {
+            return error.to_string();
         }
-        _ if error.is_not_found() => (StatusCode::NOT_FOUND, "the note does not exist"),
-        _ if error.code() == Some(&ErrorCode::EntityAlreadyExists) => {
-            (StatusCode::PRECONDITION_FAILED, "the note exists already")
+        StatusCode::BAD_REQUEST => "If-Match is neither * nor one ETag",
+        StatusCode::NOT_FOUND => "the note does not exist",
+        StatusCode::PRECONDITION_FAILED => "the note exists already, or has another version",
+        StatusCode::INTERNAL_SERVER_ERROR => "the table does not exist",
+        StatusCode::SERVICE_UNAVAILABLE => "the table is busy",
+        StatusCode::GATEWAY_TIMEOUT => {
+            "the table takes too long: read the note to see whether it was written"
         }
-        _ if error.is_precondition_failed() => {
-            (StatusCode::PRECONDITION_FAILED, "the note has another version")
-        }
-        _ if error.is_throttled() => (StatusCode::SERVICE_UNAVAILABLE, "the table is busy"),
-        _ => (StatusCode::BAD_GATEWAY, "the table cannot be used"),
+        _ => "the table cannot be used",
     };
-    (status, text.to_owned())
+    text.to_owned()
 }

@@ -104,6 +104,27 @@ async fn a_write_says_what_it_means() {
     assert_eq!(web.get("/notes/diary").await.body, json!({ "notes": [] }));
 }
 
+/// The service accepts one ETag, and no list of them.
+#[tokio::test]
+async fn a_condition_that_is_not_one_etag_is_a_bad_request() {
+    let web = Web::new().await;
+    web.send("PUT", MONDAY, NEW, "Rain").await;
+    for value in ["x, y", "x", "\"a\", W/\"b\"", "*, *"] {
+        let list = [(IF_MATCH, value)];
+        for method in ["PUT", "DELETE"] {
+            let refused = web.send(method, MONDAY, &list, "Snow").await;
+            assert_eq!(refused.status, 400, "{method} {value}: {}", refused.body);
+            assert!(
+                refused.body["error"].as_str().unwrap().contains("If-Match"),
+                "{}",
+                refused.body
+            );
+            assert_eq!(refused.body["is_done"], json!(false));
+        }
+    }
+    assert_eq!(web.get(MONDAY).await.body["text"], "Rain");
+}
+
 #[tokio::test]
 async fn pages_link_to_each_other() {
     let web = Web::new().await;
