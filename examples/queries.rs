@@ -154,7 +154,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("the first 100 blogs", first.cost.to_string());
 
     // 6.2: GET Blogs?…&NextPartitionKey=…&NextRowKey=…
-    let page = blogs.query().page_size(4).pages().next().await.ok_or("no page")??;
+    let page = blogs.query().page_size(4).page().await?;
     let stored = page.continuation.ok_or("no more pages")?.to_string();
     let next: Continuation = stored.parse()?;
     let rest = blogs.query().start_at(next).await?;

@@ -95,7 +95,7 @@ impl<T> Pages<T> {
     }
 
     /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
-    /// loses no rows: the next call requests the same page.
+    /// loses no rows: the next call requests the same page. For a single page, see [`Query::page`](super::Query::page).
     ///
     /// # Errors
     /// The errors of [`Query`](super::Query); a [continuation](super::Query::start_at) of another query.
