@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::edm::ValueForm;
 use crate::edm::{DateTimeError, TableValue};
 
-pub use argument::{BoundArgument, Inverse, KeyArgument};
+pub use argument::{BoundArgument, ExactTime, Inverse, KeyArgument};
 pub use bucketed::Bucketed;
 pub use descending::Descending;
 pub use escape::Escaped;

@@ -54,8 +54,8 @@ pub use crate::filter::{
     stored,
 };
 pub use crate::key::{
-    BoundArgument, Inverse, KeyBound, KeyForm, KeyLayout, KeyParts, KeyPiece, LeadingKeys,
-    OnlyPart, Parts, ReversedPart, WholeKey,
+    BoundArgument, ExactTime, Inverse, KeyBound, KeyForm, KeyLayout, KeyParts, KeyPiece,
+    LeadingKeys, OnlyPart, Parts, ReversedPart, WholeKey,
 };
 pub use crate::limits::LimitError;
 

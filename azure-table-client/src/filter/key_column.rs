@@ -10,7 +10,7 @@ use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::entity::{Bucketed, DecodeError, Row};
 use crate::key::{
-    Inverse, KeyArgument, KeyBound, KeyError, KeyLayout, KeyPart, KeyParts, LeadingKeys,
+    ExactTime, Inverse, KeyArgument, KeyBound, KeyError, KeyLayout, KeyPart, KeyParts, LeadingKeys,
     ReversedPart, WholeKey,
 };
 
@@ -74,6 +74,10 @@ impl<T: KeyPart> ReadPart for T {
 }
 
 impl<T: KeyPart> ReadPart for Inverse<T> {
+    type Value = T;
+}
+
+impl<T: KeyPart> ReadPart for ExactTime<T> {
     type Value = T;
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Descending, KeyError, KeyPart};
+use super::{Descending, KeyError, KeyPart, TickKey};
 
 /// A value that can be given for a key field of type `T`: a `T`, a reference to one, `&str` for
 /// text, and the value itself for a [`Descending`] one.
@@ -148,9 +148,31 @@ impl<T, A: KeyArgument<T>> BoundArgument<Inverse<T>> for Descending<A> {
     }
 }
 
+/// A part of type `T` with `#[table(on_inexact = "error")]`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ExactTime<T>(PhantomData<T>);
+
+#[diagnostic::do_not_recommend]
+impl<T, A: KeyArgument<T> + TickKey> KeyArgument<ExactTime<T>> for A {
+    fn key_text(&self) -> Result<Cow<'_, str>, KeyError> {
+        self.check_ticks("the time")?;
+        KeyArgument::<T>::key_text(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, A: BoundArgument<T> + TickKey> BoundArgument<ExactTime<T>> for A {
+    fn bound_text(&self) -> Result<Cow<'_, str>, KeyError> {
+        self.check_ticks("the time")?;
+        BoundArgument::<T>::bound_text(self)
+    }
+}
+
 /// A part whose greater values come first.
 #[doc(hidden)]
 pub trait Reversed {}
 
 impl<T> Reversed for Descending<T> {}
 impl<T> Reversed for Inverse<T> {}
+impl<T: Reversed> Reversed for ExactTime<T> {}

@@ -155,9 +155,20 @@ impl KeyPart for TimeDelta {
     note = "`on_inexact` is for keys of type DateTime<Utc> or NaiveDateTime, and Descending of one"
 )]
 #[doc(hidden)]
-pub trait TickKey: KeyPart {
+pub trait TickKey {
     /// Whether the value has digits that the text does not have.
     fn is_inexact(&self) -> bool;
+
+    /// Refuses a time that a key would not hold: with digits below 100 ns, or in a leap second.
+    fn check_ticks(&self, name: &str) -> Result<(), KeyError> {
+        if self.is_inexact() {
+            return Err(KeyError::new(format!(
+                "{name} has digits below 100 ns, or is in a leap second, which a key does not hold \
+                 (`trunc_subsecs(7)` of chrono removes the digits)"
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl TickKey for DateTime<Utc> {
@@ -172,12 +183,16 @@ impl TickKey for NaiveDateTime {
     }
 }
 
-impl<T: TickKey> TickKey for Descending<T>
-where
-    Self: KeyPart,
-{
+impl<T: TickKey> TickKey for Descending<T> {
     fn is_inexact(&self) -> bool {
         self.0.is_inexact()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TickKey> TickKey for &T {
+    fn is_inexact(&self) -> bool {
+        (**self).is_inexact()
     }
 }
 

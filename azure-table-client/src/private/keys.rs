@@ -93,14 +93,9 @@ impl<T: KeyPart> KeyField for T {
     }
 }
 
-/// Refuses a time that a key would not hold: with digits below 100 ns, or in a leap second.
+/// Refuses a time that a key would not hold.
 pub fn check_ticks<T: TickKey>(field: &str, value: &T) -> Result<(), KeyError> {
-    if value.is_inexact() {
-        return Err(KeyError::new(format!(
-            "`{field}` has digits below 100 ns, or is in a leap second, which a key does not hold (`trunc_subsecs(7)` of chrono removes the digits)"
-        )));
-    }
-    Ok(())
+    value.check_ticks(&format!("`{field}`"))
 }
 
 /// Refuses a row whose two keys have different values of a field that is in both.

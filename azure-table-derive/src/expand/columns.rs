@@ -29,7 +29,7 @@ pub(super) fn of_entity(
         (&entity.row_key, "row_key", "RowKey", "ROW_KEY"),
     ];
     for (key, name, property, layout) in keys {
-        columns.extend(of_key(key, input, are_same, name, property, layout));
+        columns.extend(of_key(entity, key, input, are_same, (name, property, layout)));
     }
     of_body(&entity.body, input, &mut columns);
     // The compiler lists both columns if the name of one shared field is used.
@@ -163,12 +163,11 @@ fn visibility(input: &DeriveInput, field: &Ident) -> Visibility {
 }
 
 fn of_key(
+    entity: &Entity<'_>,
     key: &Key<'_>,
     input: &DeriveInput,
     are_same: bool,
-    name: &str,
-    property: &str,
-    layout: &str,
+    (name, property, layout): (&str, &str, &str),
 ) -> Option<Column> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
@@ -179,7 +178,7 @@ fn of_key(
         KeyPiece::Part(Field { ty, .. }, Form::Digits { minuend: Some(_), .. }) => {
             Some(quote!(__table::Inverse<#ty>))
         }
-        KeyPiece::Part(Field { ty, .. }, _) => Some(ty.to_token_stream()),
+        KeyPiece::Part(field, _) => Some(entity.part_type(field)),
         KeyPiece::Literal(_) => None,
     });
     let narrowest =

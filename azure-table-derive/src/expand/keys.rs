@@ -39,20 +39,20 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
     let vis = entity.vis;
     let (impl_generics, ty_generics, _) = entity.body.generics.split_for_impl();
     let where_clause = bounds::of_entity(entity);
-    let (partition_arguments, partition_names) = entity.partition_key.arguments();
-    let (row_arguments, row_names) = entity.row_key.arguments();
+    let (partition_arguments, partition_names) = entity.arguments(&entity.partition_key);
+    let (row_arguments, row_names) = entity.arguments(&entity.row_key);
     let shared = entity.row_key.parts().map(|field| entity.is_shared(field));
     let row_arguments = row_arguments.into_iter().zip(shared);
     let row_arguments =
         row_arguments.filter(|(_, is_shared)| !is_shared).map(|(argument, _)| argument);
-    let partition_prefix = entity.partition_key.prefix(
-        vis,
+    let partition_prefix = entity.prefix(
+        &entity.partition_key,
         "partition_prefix",
         " The PartitionKeys that begin with a text, or with these leading parts.",
         &quote!(PARTITION_KEY),
     );
-    let row_prefix = entity.row_key.prefix(
-        vis,
+    let row_prefix = entity.prefix(
+        &entity.row_key,
         "row_prefix",
         " The RowKeys that begin with a text, or with these leading parts.",
         &quote!(ROW_KEY),
@@ -187,33 +187,6 @@ impl Key<'_> {
         quote_spanned!(self.span=> __table::KeyLayout::new(&[#(#pieces),*]))
     }
 
-    /// The parameters for the parts, and their names.
-    fn arguments(&self) -> (Vec<TokenStream>, Vec<&Ident>) {
-        self.parts()
-            .map(|Field { ident, ty }| (quote!(#ident: impl __table::KeyArgument<#ty>), *ident))
-            .unzip()
-    }
-
-    fn prefix(
-        &self,
-        vis: &syn::Visibility,
-        name: &str,
-        doc: &str,
-        layout: &TokenStream,
-    ) -> Option<TokenStream> {
-        self.parts().next()?;
-        let parts = self.parts().map(|field| field.ty);
-        let name = format_ident!("{name}");
-        Some(quote! {
-            #[doc = #doc]
-            #vis fn #name(
-                prefix: impl __table::KeyParts<(#(#parts,)*)>,
-            ) -> __table::Result<__table::KeyRange, __table::KeyError> {
-                __table::KeyParts::range(&prefix, <Self as __table::TypedKeys>::#layout)
-            }
-        })
-    }
-
     /// Names for the values of the parts.
     fn values(&self, key: &str) -> Vec<Ident> {
         (0..self.parts().count()).map(|at| format_ident!("__{key}_{at}")).collect()
@@ -250,5 +223,44 @@ impl Key<'_> {
                 #result
             }
         }
+    }
+}
+
+impl Entity<'_> {
+    /// The type of a part of a key, as arguments and columns are checked against it.
+    pub(super) fn part_type(&self, field: &Field<'_>) -> TokenStream {
+        let ty = field.ty;
+        let is_exact = self.exact.iter().any(|exact| exact.ident == field.ident);
+        if is_exact { quote!(__table::ExactTime<#ty>) } else { quote!(#ty) }
+    }
+
+    /// The parameters for the parts of a key, and their names.
+    fn arguments<'k>(&self, key: &'k Key<'_>) -> (Vec<TokenStream>, Vec<&'k Ident>) {
+        key.parts()
+            .map(|field| {
+                let (ident, ty) = (field.ident, self.part_type(field));
+                (quote!(#ident: impl __table::KeyArgument<#ty>), ident)
+            })
+            .unzip()
+    }
+
+    fn prefix(
+        &self,
+        key: &Key<'_>,
+        name: &str,
+        doc: &str,
+        layout: &TokenStream,
+    ) -> Option<TokenStream> {
+        key.parts().next()?;
+        let parts = key.parts().map(|field| self.part_type(field));
+        let (vis, name) = (self.vis, format_ident!("{name}"));
+        Some(quote! {
+            #[doc = #doc]
+            #vis fn #name(
+                prefix: impl __table::KeyParts<(#(#parts,)*)>,
+            ) -> __table::Result<__table::KeyRange, __table::KeyError> {
+                __table::KeyParts::range(&prefix, <Self as __table::TypedKeys>::#layout)
+            }
+        })
     }
 }

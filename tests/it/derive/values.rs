@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use azure_table_client::edm::{ConvertError, EdmType, EdmValue};
-use azure_table_client::entity::{Descending, EncodeError, Escaped};
+use azure_table_client::entity::{Descending, EncodeError, Escaped, KeyRange};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
     DynamicEntity, ErrorKind, TableClient, TableEntity, TableEnum, TableValue,
@@ -153,6 +153,82 @@ async fn digits_below_ticks_are_dropped_or_an_error() {
     let of = |time| table.query().filter(|t| t.exact.ge(time)).into_future();
     assert_eq!(of(exact).await.unwrap().len(), 1);
     assert!(of(fine).await.is_err(), "no row can have this value");
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(row_key(at, n))]
+struct Reading {
+    #[table(partition_key, on_inexact = "error")]
+    day: NaiveDateTime,
+    #[table(on_inexact = "error")]
+    at: DateTime<Utc>,
+    n: u8,
+}
+
+/// A key without the digits would be that of another row.
+#[tokio::test]
+async fn digits_below_ticks_are_an_error_in_comparisons_with_keys() {
+    let fine: DateTime<Utc> = "2009-04-14T01:02:03.123456789Z".parse().unwrap();
+    let exact: DateTime<Utc> = "2009-04-14T01:02:03.1234567Z".parse().unwrap();
+    let times = Times::columns();
+    let comparisons = |time: DateTime<Utc>| {
+        [
+            times.r.eq(time),
+            times.r.ne(&time),
+            times.r.is_in([Descending(time)]),
+            times.r.lt(Descending(time)),
+            times.r.ge(&Descending(time)),
+            times.r.between(Descending(time), Descending(exact)),
+            times.r.newer_than(time),
+            times.r.older_or_equal(&time),
+            times.r.starts_with((time,)),
+        ]
+    };
+    let readings = Reading::columns();
+    let of_readings = |time: DateTime<Utc>| {
+        [
+            readings.day.eq(time.naive_utc()),
+            readings.row_key.eq((time, 1)),
+            readings.row_key.gt((time,)),
+            readings.row_key.between((exact,), (&time, 1)),
+            readings.row_key.starts_with((time,)),
+        ]
+    };
+    let message = "the time has digits below 100 ns";
+    let check = |name: String, found: Result<String, String>, is_exact: bool| match found {
+        Ok(_) => assert!(is_exact, "{name}"),
+        Err(error) => assert!(!is_exact && error.contains(message), "{name}: {error}"),
+    };
+    for (time, is_exact) in [(exact, true), (fine, false)] {
+        let filters = comparisons(time).map(|one| one.into_filter());
+        let filters = filters.into_iter().chain(of_readings(time).map(|one| one.into_filter()));
+        for (at, filter) in filters.enumerate() {
+            let filter = filter.map(|it| it.to_string()).map_err(|error| error.to_string());
+            check(format!("comparison {at}"), filter, is_exact);
+        }
+        let (day, text) = (exact.naive_utc(), |key: KeyRange| key.lower().to_owned());
+        for (at, key) in [
+            Times::key("", time).map(|key| key.row_key),
+            Times::row_prefix((time,)).map(text),
+            Reading::key(day, time, 1).map(|key| key.row_key),
+            Reading::key(time.naive_utc(), exact, 1).map(|key| key.partition_key),
+            Reading::partition(time.naive_utc()),
+            Reading::partition_prefix((time.naive_utc(),)).map(text),
+            Reading::row_prefix((time, 1)).map(text),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            check(format!("key {at}"), key.map_err(|error| error.to_string()), is_exact);
+        }
+    }
+    let table = table::<Times>().await;
+    let error = table.query().filter(|t| t.r.eq(fine)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    // A projection reads the key as its value.
+    let times = Times { p: "".into(), r: Descending(exact), dropped: exact, exact, naive: None };
+    table.insert(&times).await.unwrap();
+    assert_eq!(table.query().select(|t| t.r).await.unwrap(), [Descending(exact)]);
 }
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, TableValue)]
