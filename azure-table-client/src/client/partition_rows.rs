@@ -37,7 +37,8 @@ struct PartitionRow<T> {
 struct ReadRow {
     etag: ETag,
     row: Readable,
-    before: Before,
+    /// An error if the entity cannot be written as it was read.
+    before: Result<Before, Error>,
 }
 
 /// The write of a row in the transaction.
@@ -242,11 +243,20 @@ impl<T: TableEntity> PartitionRow<T> {
         if self.is_inserted {
             return Ok(RowWrite::Update(Update::Replace));
         }
-        if !read.before.is_changed(entity)? {
+        let is_changed = match &read.before {
+            Ok(before) => before.is_changed(entity)?,
+            // A row that still cannot be written was not changed.
+            Err(_) => DynamicEntity::from_entity(entity).is_ok(),
+        };
+        if !is_changed {
             return Ok(if has_fences { RowWrite::Fence } else { RowWrite::Nothing });
         }
         if update == Update::Merge
-            && let Some(row) = read.before.replacement(entity, || read.properties())?
+            && let Some(row) = read
+                .before
+                .as_ref()
+                .map_err(Error::clone)?
+                .replacement(entity, || read.properties())?
         {
             return Ok(RowWrite::ReplaceRow(row));
         }

@@ -4,29 +4,28 @@
 use std::fmt;
 
 use crate::dialect::Dialect;
-use crate::entity::{DynamicEntity, Ownership, TableEntity};
+use crate::entity::{DynamicEntity, EncodeError, Ownership, TableEntity};
 use crate::error::Error;
 
 /// An entity before it is changed.
 pub(super) struct Before {
-    /// `None` if the entity cannot be written.
-    written: Option<DynamicEntity>,
+    written: DynamicEntity,
     ownership: Ownership,
     dialect: Dialect,
 }
 
 impl Before {
-    pub(super) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Self {
-        let written = DynamicEntity::of(entity, dialect).ok();
-        Self { written, ownership: entity.ownership(), dialect }
+    /// # Errors
+    /// The entity cannot be written as it was read, so that its removed properties are not known.
+    pub(super) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, Error> {
+        let written = DynamicEntity::of(entity, dialect).map_err(unwritable)?;
+        Ok(Self { written, ownership: entity.ownership(), dialect })
     }
 
     /// Whether the entity would be written with other properties now.
     pub(super) fn is_changed<T: TableEntity>(&self, now: &T) -> Result<bool, Error> {
-        match (&self.written, DynamicEntity::of(now, self.dialect)) {
-            (Some(before), now) => Ok(!before.properties().eq(now?.properties())),
-            (None, now) => Ok(now.is_ok()),
-        }
+        let now = DynamicEntity::of(now, self.dialect)?;
+        Ok(!self.written.properties().eq(now.properties()))
     }
 
     /// The row with the entity as it is now, without what it does not write any more; `None` if it
@@ -37,8 +36,7 @@ impl Before {
         read: impl FnOnce() -> Result<DynamicEntity, E>,
     ) -> Result<Option<DynamicEntity>, Error> {
         let now = DynamicEntity::of(now, self.dialect)?;
-        let before = self.written.iter().flat_map(DynamicEntity::properties);
-        let names = before.map(|(name, _)| name);
+        let names = self.written.properties().map(|(name, _)| name);
         let mut removed = names.filter(|name| now.value(name).is_none()).peekable();
         let Some(first) = removed.peek() else { return Ok(None) };
         let mut row = read().map_err(|error| refusal(first, &error))?;
@@ -53,6 +51,15 @@ impl Before {
         }
         Ok(Some(row))
     }
+}
+
+/// The error of a merge that would keep removed properties.
+fn unwritable(error: EncodeError) -> Error {
+    Error::invalid_input(format!(
+        "the entity cannot be merged: its type cannot write the row as it was read ({error}), so that a property \
+         which the change removes would stay; use `replace`"
+    ))
+    .with_source(error)
 }
 
 /// The error of a replacement that would lose other properties.

@@ -48,7 +48,8 @@ impl<T: TableEntity> TableClient<T> {
     /// 404 `ResourceNotFound` if the entity does not exist, or was deleted during the call; 412 after the last
     /// round; an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the write, if
     /// `change` changed a key, or removed a property of a row whose other properties cannot be read and written
-    /// back (without metadata, no property can). Before anything is sent: keys that no `T` has, like
+    /// back (without metadata, no property can), or if `T` cannot write the row as it was read, so that a removal could
+    /// not be detected. Before anything is sent: keys that no `T` has, like
     /// [`get`](Self::get). [`Error::rounds`] is the number of rounds.
     ///
     /// A 412 may be caused by this call's own write, whose response was lost. The
@@ -168,11 +169,11 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         loop {
             let (fetched, source) = rounds.send(self.table.get_with_source(&key)).await?;
             let mut entity = fetched.entity;
-            let before = Before::of(&entity, self.table.core.protocol.dialect());
+            let failed = |error| rounds.failed(error).with_entity_key(|| Some(key.clone()));
+            let before = self.before(&entity).map_err(failed)?;
             (self.change)(&mut entity)?;
-            let call = self.write(&before, &entity, &key, &source, &fetched.etag.into());
-            let call =
-                call.map_err(|error| rounds.failed(error).with_entity_key(|| Some(key.clone())))?;
+            let call = self.write(before, &entity, &key, &source, &fetched.etag.into());
+            let call = call.map_err(failed)?;
             let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
@@ -189,16 +190,24 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         }
     }
 
+    /// Returns the entity before the change; `None` if it is replaced, which removes properties by itself.
+    fn before(&self, entity: &T) -> Result<Option<Before>, Error> {
+        match self.update {
+            Update::Merge => Before::of(entity, self.table.core.protocol.dialect()).map(Some),
+            Update::Replace => Ok(None),
+        }
+    }
+
     fn write(
         &self,
-        before: &Before,
+        before: Option<Before>,
         entity: &T,
         key: &EntityKey,
         source: &Source,
         condition: &IfMatch,
     ) -> Result<Call<Written>, Error> {
         check_key(entity, key)?;
-        if self.update == Update::Merge
+        if let Some(before) = before
             && let Some(row) = before.replacement(entity, || source.read())?
         {
             let rows = self.table.with_entity::<DynamicEntity>();

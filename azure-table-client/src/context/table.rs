@@ -63,7 +63,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// [`replace_on_update`](super::SaveOptions::replace_on_update).
     ///
     /// # Errors
-    /// The entity is not tracked, or it is deleted. An entity whose key was changed is not tracked.
+    /// The entity is not tracked, or it is deleted. An entity whose key was changed is not tracked. `T` can read the
+    /// tracked values and cannot write them, so that removed properties are not known.
     pub fn update(&mut self, entity: &T) -> Result<(), Error> {
         let values = self.values(entity)?;
         self.context.tracker.update(&self.table, values)

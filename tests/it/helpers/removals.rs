@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use azure_table_client::context::TableContext;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
@@ -213,4 +214,65 @@ async fn a_row_with_unreadable_properties_is_not_replaced() {
         notes.update_with(KEY, |n| n.hits += 1).await.unwrap();
     }
     assert_eq!(rows.get(KEY).await.unwrap().get("foreign"), Some(Ok("broken".to_owned())));
+}
+
+/// A number that is written in hundreds, and read as it is: only 0 is read back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Hundreds(u32);
+
+impl std::fmt::Display for Hundreds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0 / 100)
+    }
+}
+
+impl std::str::FromStr for Hundreds {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Notes")]
+struct Strict {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(as_string)]
+    hundreds: Hundreds,
+    text: Option<String>,
+}
+
+/// The type cannot write the row as it was read, so that nobody knows which properties a change removes.
+#[tokio::test]
+async fn a_removal_that_cannot_be_detected_is_an_error() {
+    let mock = MockTableService::new();
+    let table = mock.client().table::<Strict>();
+    let row = DynamicEntity::new("p", "r").with("hundreds", "250").with("text", "x");
+    mock.seed("Notes", [&row]).unwrap();
+    mock.requests().clear();
+    let change = |note: &mut Strict| (note.hundreds, note.text) = (Hundreds(0), None);
+    let error = table.update_with(KEY, change).await.unwrap_err();
+    assert_eq!((error.kind(), error.rounds()), (ErrorKind::InvalidInput, 1));
+    let text = error.to_string();
+    assert!(
+        text.contains("cannot write the row as it was read") && text.contains("hundreds"),
+        "{text}"
+    );
+    assert_eq!((mock.requests().count(Operation::Get), mock.requests().total()), (1, 1));
+
+    // So is an update of the tracked row.
+    let mut context = TableContext::new(&mock.client());
+    let mut note = context.query::<Strict>().await.unwrap().remove(0);
+    change(&mut note);
+    let error = context.update(&note).unwrap_err();
+    assert!(error.to_string().contains("cannot write the tracked values"), "{error}");
+    assert!(!context.has_changes());
+
+    let replaced = table.update_with(KEY, change).replace().await.unwrap();
+    let row = table.with_entity::<DynamicEntity>().get(KEY).await.unwrap();
+    assert_eq!((replaced.hundreds, row.properties().count()), (Hundreds(0), 1));
 }

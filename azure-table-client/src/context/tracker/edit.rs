@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::change::{Add, Pending};
 use super::{Known, LastUpdate, Tracked, Tracker, refusal};
+use crate::dialect::Dialect;
 use crate::entity::{EncodeError, EntityKey, Ownership, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -14,13 +15,38 @@ pub(crate) struct Values {
     pub(crate) key: EntityKey,
     properties: Properties,
     ownership: Ownership,
-    /// The properties that the struct writes for the tracked values, without any change; empty if it cannot hold
-    /// them.
-    baseline: Properties,
-    /// The baseline of the columns that were read first, if others were read later.
-    first_baseline: Option<Properties>,
+    baseline: Result<Baseline, EncodeError>,
     /// A column of the struct that has no value.
     lacks: Option<String>,
+}
+
+/// The properties that a struct writes for tracked values, without any change.
+#[derive(Default)]
+struct Baseline {
+    /// Empty if the struct cannot hold the values.
+    all: Properties,
+    /// For the columns that were read first, if others were read later.
+    first: Option<Properties>,
+}
+
+impl Baseline {
+    /// # Errors
+    /// A `T` can hold the values, and cannot write them.
+    fn of<T: TableEntity>(tracked: &Tracked, dialect: Dialect) -> Result<Self, EncodeError> {
+        let written = |properties: &Properties| -> Result<Option<Properties>, EncodeError> {
+            let unchanged = MapEntity::new(&tracked.key, properties).to_entity::<T>(None);
+            let written = unchanged.ok().map(|unchanged| properties_of(&unchanged, dialect));
+            Ok(written.transpose()?.map(|(_, properties)| properties))
+        };
+        let first = tracked.first_known.as_ref().map(|columns| {
+            let current = tracked.current.iter().filter(|(name, _)| columns.contains(*name));
+            written(&current.map(|(name, value)| (name.clone(), value.clone())).collect())
+        });
+        Ok(Self {
+            all: written(&tracked.current)?.unwrap_or_default(),
+            first: first.transpose()?.flatten(),
+        })
+    }
 }
 
 impl Values {
@@ -32,18 +58,10 @@ impl Values {
         let (key, properties) = properties_of(entity, tracker.dialect)?;
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
-        let written = |properties: &Properties| {
-            let unchanged: T = MapEntity::new(&key, properties).to_entity(None).ok()?;
-            Some(properties_of(&unchanged, tracker.dialect).ok()?.1)
-        };
         let tracked = tracker.find(table, &key);
-        let baseline = tracked.and_then(|it| written(&it.current)).unwrap_or_default();
-        let first_baseline = tracked.and_then(|tracked| {
-            let columns = tracked.first_known.as_ref()?;
-            let current = tracked.current.iter().filter(|(name, _)| columns.contains(*name));
-            written(&current.map(|(name, value)| (name.clone(), value.clone())).collect())
-        });
-        Ok(Self { key, properties, ownership, baseline, first_baseline, lacks })
+        let baseline = tracked.map(|tracked| Baseline::of::<T>(tracked, tracker.dialect));
+        let baseline = baseline.unwrap_or_else(|| Ok(Baseline::default()));
+        Ok(Self { key, properties, ownership, baseline, lacks })
     }
 }
 
@@ -84,12 +102,18 @@ impl Tracker {
 
     pub(crate) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
         let order = self.next_order();
-        let Values { key, properties, ownership, baseline, first_baseline, lacks } = values;
+        let Values { key, properties, ownership, baseline, lacks } = values;
         let tracked = self.tracked(table, &key)?;
         if tracked.pending == Pending::Delete {
             return Err(refusal(&key, "it is deleted; add it instead"));
         }
-        if let (Some(first), Some(columns)) = (&first_baseline, &tracked.first_known) {
+        let Baseline { all: baseline, first } = baseline.map_err(|error| {
+            refusal(
+                &key,
+                format_args!("its type cannot write the tracked values ({error}), so that a removed property would stay"),
+            )
+        })?;
+        if let (Some(first), Some(columns)) = (&first, &tracked.first_known) {
             let mut names = baseline.keys().chain(properties.keys());
             let unread = names.find(|name| {
                 let value = properties.get(*name);
@@ -194,9 +218,8 @@ impl Tracker {
         let id = self.identity(table, &key);
         let baseline = self.get(&id).map(|tracked| (*tracked.current).clone());
         let has_row = baseline.is_some();
-        let baseline = baseline.unwrap_or_default();
-        let values =
-            Values { key, properties, ownership, baseline, first_baseline: None, lacks: None };
+        let baseline = Ok(Baseline { all: baseline.unwrap_or_default(), first: None });
+        let values = Values { key, properties, ownership, baseline, lacks: None };
         if has_row {
             self.update(table, values)?;
         } else {
