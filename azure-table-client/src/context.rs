@@ -127,7 +127,8 @@ impl TableContext {
         ContextTable { context: self, table: Arc::from(name), entity: PhantomData }
     }
 
-    /// Returns the table of a client, such as a field of a [`TableSet`](crate::client::TableSet).
+    /// Returns the table with the name of this one, such as a field of a [`TableSet`](crate::client::TableSet). The
+    /// context reads and writes it through its own client, also if `client` has another account.
     pub fn table_of<T: TableEntity>(&mut self, client: &TableClient<T>) -> ContextTable<'_, T> {
         self.table_named(client.name())
     }

@@ -133,9 +133,9 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// Like [`run`](Self::run); an error of the query ends the run. A checkpoint of a run is refused: the query does
-    /// not find deleted rows again, so that a second run deletes the remaining rows. A client with `Metadata::None`
-    /// reads no versions, and requires `any_version`.
+    /// Like [`run`](Self::run); an error of the query ends the run. A query of another client or another table is
+    /// refused. A checkpoint of a run is refused: the query does not find deleted rows again, so that a second run
+    /// deletes the remaining rows. A client with `Metadata::None` reads no versions, and requires `any_version`.
     pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         self.delete_rows_of(query).await
     }
@@ -168,8 +168,8 @@ impl<T: TableEntity + 'static> Bulk<T> {
     }
 
     async fn delete_rows_of(self, query: Query<T>) -> Result<BulkReport, BulkError> {
-        if *query.table() != *self.table.name() {
-            return self.refused(Error::invalid_input("the query reads another table")).await;
+        if let Err(error) = query.check_reads(&self.table) {
+            return self.refused(error).await;
         }
         if self.monitor.is_resumed() {
             const REASON: &str = "a run that deletes the rows of a query cannot be resumed: \

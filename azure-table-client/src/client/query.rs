@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::TableClient;
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
 use super::pages::Pages;
@@ -33,7 +34,8 @@ pub use plan::QueryPlan;
 /// [`page`](Self::page) read them step by step, in key order (in no order from
 /// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
 /// request for a single entity. A filter that lists keys is sent as several such requests, or as one query per
-/// partition; see [`Pages`].
+/// partition; see [`Pages`]. A filter that no key can meet, such as `is_in` of an empty list, has no results, and no
+/// request is sent.
 ///
 /// All filters of a query must match: each call of [`filter`](Self::filter), [`filter_opt`](Self::filter_opt),
 /// [`filter_text`](Self::filter_text), [`matching`](Self::matching) and [`partition`](Self::partition) adds one with
@@ -249,6 +251,20 @@ impl<E, T> Query<E, T> {
 
     pub(crate) fn table(&self) -> Arc<str> {
         Arc::clone(&self.table)
+    }
+
+    /// Checks that this query was created by the client of `table`, and reads that table.
+    pub(crate) fn check_reads<U: TableEntity>(&self, table: &TableClient<U>) -> Result<(), Error> {
+        if !Arc::ptr_eq(&self.core, table.core()) {
+            return Err(Error::invalid_input(
+                "the query was created by another client, which may read another account",
+            ));
+        }
+        let dialect = self.core.protocol.dialect();
+        if dialect.table_identity(&self.table) != dialect.table_identity(table.name()) {
+            return Err(Error::invalid_input("the query reads another table"));
+        }
+        Ok(())
     }
 
     /// Starts after an earlier page of the same query.

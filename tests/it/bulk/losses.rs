@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use azure_table_client::bulk::BulkReport;
-use azure_table_client::{Error, Outcome};
+use azure_table_client::{Error, ErrorKind, Outcome};
 
 use super::*;
 
@@ -417,9 +417,37 @@ async fn a_copy_continues_after_an_unreadable_row() {
     let failed = report.failures().next().unwrap();
     assert_eq!((failed.index, failed.key.as_ref()), (5, Some(row("", 5).key())));
     assert_eq!(report.checkpoint.resolved(), 9, "a later run tries it again");
-    let other = mock.client().table_named::<DynamicEntity>("Other");
-    let error = copy.bulk().delete_found(other.query().allow_scan()).await.unwrap_err();
-    assert!(error.to_string().contains("reads another table"), "{error}");
+}
+
+/// The keys that a query finds in one account delete nothing in another one.
+#[tokio::test]
+async fn a_query_of_another_table_or_client_is_refused() {
+    let mocks = [MockTableService::new(), MockTableService::new()];
+    for mock in &mocks {
+        mock.seed("Blogs", &[row("", 0), row("", 1)]).unwrap();
+        mock.requests().clear();
+    }
+    let service = mocks[0].client();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    let table = |service: &TableServiceClient, name: &str| {
+        service.table_named::<DynamicEntity>(name).query().allow_scan()
+    };
+    for (query, expected) in [
+        (table(&service, "Other"), "reads another table"),
+        (table(&mocks[1].client(), "Blogs"), "created by another client"),
+        (table(&mocks[0].client(), "Blogs"), "created by another client"),
+    ] {
+        let report =
+            blogs.bulk().any_version().delete_found(query).await.unwrap_err().into_report();
+        let error = report.stopped_by().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    for mock in &mocks {
+        assert_eq!((mock.requests().total(), mock.row_count("Blogs")), (0, Some(2)));
+    }
+    let own = table(&service, "blogs");
+    assert_eq!(blogs.bulk().delete_found(own).await.unwrap().progress.applied, 2, "the same table");
 }
 
 /// The error of a row names the row.
