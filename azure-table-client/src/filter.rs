@@ -9,6 +9,7 @@
 
 mod boolean;
 mod branches;
+mod can_match;
 mod column;
 mod condition;
 mod depth;
@@ -25,6 +26,7 @@ mod parse;
 mod plan;
 mod projection;
 mod query_filter;
+mod range;
 mod split;
 mod stored;
 mod unsupported;
@@ -46,13 +48,14 @@ pub use key_column::KeyColumn;
 #[doc(hidden)]
 pub use key_part::{PartitionKeyPart, RowKeyPart};
 pub use multi_column::{ETagColumn, MultiColumn, SeriesColumns};
+pub(crate) use plan::Plan;
 pub use plan::PlanKind;
-pub(crate) use plan::{Plan, lower_bound};
 pub(crate) use projection::Projected;
 pub use projection::{Projection, ProjectionOf};
 #[doc(hidden)]
 pub use projection::{Selection, project};
 pub(crate) use query_filter::QueryFilter;
+pub(crate) use range::lower_bound;
 pub(crate) use split::{MAX_QUERIES, Split};
 #[doc(hidden)]
 pub use stored::stored;
@@ -262,6 +265,18 @@ impl CompareOp {
             Self::Ge => order.is_ge(),
             Self::Lt => order.is_lt(),
             Self::Le => order.is_le(),
+        }
+    }
+
+    /// Returns the operator that holds where this one does not.
+    const fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::Gt => Self::Le,
+            Self::Ge => Self::Lt,
+            Self::Lt => Self::Ge,
+            Self::Le => Self::Gt,
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{CallOutcome, Finished, Observer};
 use azure_table_client::{
@@ -116,7 +117,9 @@ async fn impossible_and_long_keys_are_queried() {
         format!("{} and PartitionKey lt ''", partitions(3)),
         format!("PartitionKey eq '00' and {} and RowKey eq 'x'", rows(2)),
     ] {
+        mock.requests().clear();
         assert_eq!(table.query().filter_text(&nothing).await.unwrap().len(), 0, "{nothing}");
+        assert_eq!(mock.requests().total(), 0, "{nothing}");
     }
     // A missing table is an error, also of point reads.
     table.delete_table().await.unwrap();
@@ -124,6 +127,74 @@ async fn impossible_and_long_keys_are_queried() {
         let error = table.query().filter_text(&text).await.unwrap_err();
         assert_eq!(error.status(), Some(404), "{error}");
     }
+}
+
+/// Every way to read or delete the rows of a query.
+async fn read_in_every_way(table: &TableClient<DynamicEntity>, text: &str) {
+    let query = || table.query().filter_text(text);
+    assert!(query().await.unwrap().is_empty());
+    assert_eq!(query().count().await.unwrap(), 0);
+    assert!(!query().any().await.unwrap());
+    assert!(query().first().await.unwrap().is_none());
+    assert!(query().single_or_none().await.unwrap().is_none());
+    let page = query().page_size(10).page().await.unwrap();
+    assert!(page.entities.is_empty() && page.continuation.is_none());
+    assert!(query().pages().next().await.is_none());
+    assert!(query().stream().try_next().await.unwrap().is_none());
+    assert!(query().results().await.unwrap().is_empty());
+    assert!(query().parallel(3).await.unwrap().is_empty());
+    assert!(query().parallel(3).unordered().stream().try_next().await.unwrap().is_none());
+    assert_eq!(query().parallel(3).count().await.unwrap(), 0);
+    assert!(query().parallel(3).range_filters().await.unwrap().is_empty());
+    let deleted = table.bulk().delete_found(query()).await.unwrap();
+    assert_eq!(deleted.progress.applied, 0);
+}
+
+#[tokio::test]
+async fn a_filter_that_no_key_can_meet_sends_nothing() {
+    let mock = MockTableService::new();
+    filled(&mock);
+    let calls = Arc::<Calls>::default();
+    let table = observed(&mock, &calls);
+    let point = |p: &str, r: &str| format!("PartitionKey eq '{p}' and RowKey eq '{r}'");
+    let list = |property, keys: [&str; 2]| any_of(property, keys.map(str::to_owned).into_iter());
+    for text in [
+        "PartitionKey lt ''".to_owned(),
+        format!("({} or {}) and RowKey eq '0'", point("00", "1"), point("29", "2")),
+        format!(
+            "{} and {}",
+            list("PartitionKey", ["00", "29"]),
+            list("PartitionKey", ["01", "28"])
+        ),
+        format!("{} and {}", list("RowKey", ["0", "2"]), list("RowKey", ["1", "3"])),
+        format!("{} and RowKey eq '1' and N ge 0", list("RowKey", ["0", "2"])),
+        format!("PartitionKey eq '05' and {} and RowKey eq '1'", list("RowKey", ["0", "2"])),
+        "PartitionKey gt 'b' and PartitionKey lt 'a'".to_owned(),
+        "PartitionKey eq '05' and RowKey gt '2' and N ge 0 and RowKey le '1'".to_owned(),
+        format!("{} and RowKey gt '2' and RowKey le '1'", partitions(10)),
+        "(PartitionKey eq '05' or PartitionKey gt '20') and PartitionKey eq '10'".to_owned(),
+        "not (PartitionKey ge '' or N eq 1)".to_owned(),
+    ] {
+        mock.requests().clear();
+        read_in_every_way(&table, &text).await;
+        let sent = mock.requests().all();
+        assert!(sent.is_empty(), "{text}: {:?}", sent[0].filter());
+        let plan = table.query().filter_text(&text).plan().unwrap();
+        assert_eq!(plan.queries, 0, "{text}");
+        assert_eq!(plan.to_string(), "nothing: no key can meet the filter", "{text}");
+        let mut context = TableContext::new(&mock.client());
+        let rows = context.table_named::<DynamicEntity>("Rows");
+        let rows = rows.query().filter_text(&text).await.unwrap();
+        assert!(rows.is_empty() && mock.requests().total() == 0, "{text}");
+    }
+    assert_eq!(*calls.0.lock().unwrap(), [], "no call is reported");
+    // The other settings of the query are checked.
+    let nothing = || table.query().filter_text("PartitionKey lt ''");
+    assert!(nothing().page_size(0).await.is_err() && nothing().parallel(0).await.is_err());
+    // A branch that no key can meet is left out.
+    let text = "PartitionKey eq '05' and RowKey gt '2' and RowKey le '1' or PartitionKey eq '06'";
+    assert_eq!(table.query().filter_text(text).await.unwrap().len(), 3);
+    assert_eq!(mock.requests().total(), 1);
 }
 
 #[tokio::test]

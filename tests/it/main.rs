@@ -33,6 +33,7 @@ mod hostile_paging;
 mod hostile_server;
 mod hostile_texts;
 mod interop;
+mod key_oracle;
 mod layers;
 mod listed_keys;
 mod long_keys;

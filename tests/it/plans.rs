@@ -3,7 +3,7 @@
 use azure_table_client::client::ScanPolicy;
 use azure_table_client::entity::KeyRange;
 use azure_table_client::filter::{Condition, Filter, PlanKind};
-use azure_table_client::mock::MockTableService;
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{DynamicEntity, ErrorKind, TableClient, TableServiceClient};
 
 fn client(mock: &MockTableService, policy: ScanPolicy) -> TableClient<DynamicEntity> {
@@ -63,6 +63,10 @@ async fn scans_are_refused_on_request() {
     let all_keys = Filter::partitions_in(&KeyRange::of_prefix(""));
     assert!(blogs.query().matching(&all_keys).await.is_err());
     assert!(blogs.query().filter_opt(Some(Condition::all(None::<Condition<_>>))).await.is_err());
+    // A query that no key can meet scans nothing.
+    for filter in ["PartitionKey lt ''", "(RowKey eq '1' or RowKey eq '3') and RowKey eq '2'"] {
+        assert!(blogs.query().filter_text(filter).await.unwrap().is_empty(), "{filter}");
+    }
     // A bound of another filter keeps the query in its partition.
     blogs.query().matching(&all_keys).partition("a").await.unwrap();
     blogs.query().filter_text("Rating ge 3").partition("a").await.unwrap();
@@ -168,4 +172,39 @@ async fn alternatives_of_both_keys_are_point_reads() {
         assert_eq!(mock.requests().scanned_rows(), found.len(), "{text}");
         assert_eq!(found.cost.requests, count);
     }
+}
+
+#[tokio::test]
+async fn listed_rows_with_another_condition_are_read_alone() {
+    let mock = MockTableService::new();
+    let blogs = wide(&mock);
+    let text = |partition: &str, rows: &[&str]| {
+        format!("PartitionKey eq '{partition}' and {} and N ge 1", any_of("RowKey", rows))
+    };
+    let query = || blogs.query().filter_text(&text("05", &["99", "00", "x", "99"]));
+    let plan = query().plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Point, 3));
+    assert_eq!(plan.to_string(), "3 points: the filter lists both keys");
+    mock.requests().clear();
+    let page = query().page().await.unwrap();
+    let keys: Vec<_> = page.entities.iter().map(|row| &*row.key().row_key).collect();
+    assert_eq!((keys, page.continuation), (vec!["00", "99"], None), "one page");
+    assert_eq!(mock.requests().scanned_rows(), 2);
+    let sent = mock.requests().all();
+    let sent: Vec<_> = sent.iter().map(|request| request.filter().unwrap()).collect();
+    let row = |r| format!("PartitionKey eq '05' and RowKey eq '{r}' and N ge 1");
+    assert_eq!(sent, ["00", "99", "x"].map(row));
+
+    // Empty pages before the row are read, too.
+    mock.faults().add(Fault::split_page());
+    mock.requests().clear();
+    let found = query().take(1).await.unwrap();
+    assert_eq!((found.len(), mock.requests().total()), (1, 2));
+    mock.faults().remove_all();
+
+    // The conditions of each row are sent with it.
+    let text = "PartitionKey eq '05' and (RowKey eq '01' and N eq 0 or RowKey eq '98' and N ge 0)";
+    mock.requests().clear();
+    assert_eq!(blogs.query().filter_text(text).await.unwrap().len(), 1);
+    assert_eq!(mock.requests().scanned_rows(), 2);
 }

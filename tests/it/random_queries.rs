@@ -1,19 +1,14 @@
 //! Random filters over random keys: every kind of query returns the rows that a loop over the table
 //! finds.
 
-use std::cmp::Ordering;
-
 use azure_table_client::edm::EdmValue;
 use azure_table_client::filter::{CompareOp, Filter, PlanKind};
-use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::mock::{Fault, MockTableService, RecordedRequest};
 use azure_table_client::{DynamicEntity, TableClient};
 use azure_table_tests::sized;
 use futures_util::TryStreamExt as _;
 
-/// Compares by UTF-16 code units.
-fn ordinal(a: &str, b: &str) -> Ordering {
-    a.encode_utf16().cmp(b.encode_utf16())
-}
+use super::key_oracle::{can_match, matches, ordinal};
 
 /// The same numbers for the same seed.
 struct Numbers(u64);
@@ -53,9 +48,10 @@ impl Numbers {
             return self.comparison();
         }
         let parts: Vec<_> = (0..=self.below(5)).map(|_| self.filter(depth - 1)).collect();
-        match self.below(7) {
-            0 => !parts.into_iter().next().unwrap(),
-            1 | 2 => parts.into_iter().reduce(|a, b| a & b).unwrap(),
+        match self.below(16) {
+            0 | 1 => !parts.into_iter().next().unwrap(),
+            2 => self.lists_of_one_key(),
+            3..=6 => parts.into_iter().reduce(|a, b| a & b).unwrap(),
             _ => parts.into_iter().reduce(|a, b| a | b).unwrap(),
         }
     }
@@ -63,6 +59,13 @@ impl Numbers {
 
 /// Filters that list keys.
 impl Numbers {
+    /// Two lists of one of the keys, which often have no key in common.
+    fn lists_of_one_key(&mut self) -> Filter {
+        let one = if self.below(2) == 0 { partition } else { row };
+        let list = |numbers: &mut Self| numbers.any(4, |numbers| one(&numbers.key()));
+        list(self) & list(self)
+    }
+
     /// Keys of rows, and sometimes others.
     fn keys_of(&mut self, rows: &[Row]) -> (String, String) {
         match self.below(4) {
@@ -106,9 +109,11 @@ impl Numbers {
             3 => self.any(10, |numbers| numbers.alternative(rows)),
             _ => self.any(4, |numbers| numbers.alternative(rows)) & self.partitions(rows),
         };
-        match self.below(3) {
+        match self.below(5) {
             0 => self.filter(2) & list,
+            3 => list & self.any(30, |numbers| number(numbers.number())),
             1 => list & self.comparison(),
+            2 => list & self.any(3, |numbers| numbers.alternative(rows)),
             _ => list,
         }
     }
@@ -116,6 +121,10 @@ impl Numbers {
 
 fn partition(key: &str) -> Filter {
     Filter::compare("PartitionKey", CompareOp::Eq, key).unwrap()
+}
+
+fn number(number: i32) -> Filter {
+    Filter::compare("A", CompareOp::Eq, number).unwrap()
 }
 
 fn row(key: &str) -> Filter {
@@ -133,14 +142,7 @@ fn holds(filter: &Filter, row: &Row) -> bool {
                 ("A", EdmValue::Int32(number)) => row.2.cmp(number),
                 _ => return false,
             };
-            match op {
-                CompareOp::Eq => order.is_eq(),
-                CompareOp::Ne => order.is_ne(),
-                CompareOp::Gt => order.is_gt(),
-                CompareOp::Ge => order.is_ge(),
-                CompareOp::Lt => order.is_lt(),
-                CompareOp::Le => order.is_le(),
-            }
+            matches(*op, order)
         }
         Filter::And { 0: all, .. } => all.iter().all(|filter| holds(filter, row)),
         Filter::Or { 0: any, .. } => any.iter().any(|filter| holds(filter, row)),
@@ -219,8 +221,13 @@ async fn stopped(
             query = query.take(1 + numbers.below(60) as u64);
         }
         let mut pages = query.pages();
-        for _ in 0..=numbers.below(4) {
-            let Some(page) = pages.next().await else { break };
+        for n in 0..=numbers.below(4) {
+            let Some(page) = pages.next().await else {
+                match n {
+                    0 => return found,
+                    _ => break,
+                }
+            };
             let page = page.unwrap();
             found.extend(keys(&page.entities));
             match page.continuation {
@@ -234,6 +241,7 @@ async fn stopped(
 #[tokio::test]
 async fn filters_that_list_keys_match_a_loop() {
     let (mut point_reads, mut fanned_out, mut split, mut found_rows) = (0, 0, 0, 0);
+    let mut impossible = 0;
     let filters = sized(300, 5000);
     let mut numbers = Numbers(2_463_534_242);
     // Pages that end early, and empty ones, in half of the queries.
@@ -258,11 +266,18 @@ async fn filters_that_list_keys_match_a_loop() {
         split += usize::from(plan.to_string().contains(", in "));
         assert!(plan.kind < PlanKind::TableScan, "{plan}: {filter}");
 
-        let requests = mocks[n % 2].requests().total();
+        let requests = mocks[n % 2].requests();
+        requests.clear();
         let all = query().await.unwrap();
         assert_eq!(keys(&all), expected, "{filter}");
-        let sent = mocks[n % 2].requests().total() - requests;
-        assert_eq!(all.cost.requests, sent as u64, "{filter}");
+        assert_eq!(all.cost.requests, requests.total() as u64, "{filter}");
+        let is_possible = !expected.is_empty() || can_match(&filter);
+        assert_eq!(requests.total() > 0, is_possible, "{plan}: {filter}");
+        for sent in requests.all().iter().filter_map(RecordedRequest::filter) {
+            assert!(can_match(&Filter::parse(&sent).unwrap()), "{sent} of {filter}");
+        }
+        impossible += usize::from(!is_possible);
+        requests.clear();
         assert_eq!(stopped(table, &filter, &mut numbers).await, expected, "stopped: {filter}");
         let take = numbers.below(expected.len() + 2);
         let first = &expected[..take.min(expected.len())];
@@ -286,21 +301,24 @@ async fn filters_that_list_keys_match_a_loop() {
                 assert_eq!(query().any().await.unwrap(), count > 0, "{filter}");
             }
         }
+        assert!(is_possible || requests.total() == 0, "{plan}: {filter}");
     }
     println!(
-        "{filters} filters: {point_reads} as point reads only, {fanned_out} by partition, {split} split by length; \
+        "{filters} filters: {impossible} that no key can meet, {point_reads} as point reads only, {fanned_out} by partition, {split} split by length; \
          {found_rows} rows"
     );
     assert!(point_reads > filters / 10 && fanned_out > filters / 10 && split > filters / 50);
+    assert!(impossible > filters / 20, "only {impossible} are impossible");
 }
 
 #[tokio::test]
 async fn every_kind_of_query_matches_a_loop() {
-    let (mut split, mut filters) = (0, 0);
+    let (mut split, mut impossible, mut filters) = (0, 0, 0);
     for seed in [35_190_049, 88_172_645_463_325_252] {
         let mut numbers = Numbers(seed);
-        let (table, rows) = filled(&MockTableService::new(), &mut numbers).await;
-        for _ in 0..sized(10, 50) {
+        let mock = MockTableService::new();
+        let (table, rows) = filled(&mock, &mut numbers).await;
+        for _ in 0..sized(20, 100) {
             let filter = numbers.filter(3);
             let expected: Vec<_> = rows.iter().filter(|row| holds(&filter, row)).collect();
             let expected: Vec<_> =
@@ -308,6 +326,7 @@ async fn every_kind_of_query_matches_a_loop() {
             let query = || table.query().matching(&filter);
             split += usize::from(query().plan().unwrap().queries > 1);
             filters += 1;
+            mock.requests().clear();
             let size = u32::try_from(1 + numbers.below(40)).unwrap();
             let sized = || query().page_size(size);
             assert_eq!(keys(&query().await.unwrap()), expected, "{filter}");
@@ -339,8 +358,14 @@ async fn every_kind_of_query_matches_a_loop() {
             assert_eq!(keys(&found), expected[..take], "take {take}: {filter}");
             let found = sized().take(take as u64).parallel(ranges).await.unwrap();
             assert_eq!(keys(&found), expected[..take], "take {take} of ranges: {filter}");
+            let is_possible = !expected.is_empty() || can_match(&filter);
+            assert_eq!(mock.requests().total() > 0, is_possible, "{filter}");
+            impossible += usize::from(!is_possible);
         }
     }
-    println!("{filters} filters, {split} of them as several queries");
+    println!(
+        "{filters} filters, {split} of them as several queries, {impossible} that no key can meet"
+    );
+    assert!(impossible > sized(1, 5), "only {impossible} are impossible");
     assert!(split > sized(1, 5), "only {split} were split");
 }

@@ -34,7 +34,9 @@ pub(super) struct BranchReader<T> {
 
 /// The requests of a branch.
 enum BranchRequests {
-    One(PageRequest),
+    /// At most one row.
+    Row(PageRequest),
+    Query(PageRequest),
     /// Taken when the branch is read.
     Merged(Vec<PageRequest>),
 }
@@ -64,8 +66,9 @@ impl PageLimits {
 impl BranchRequests {
     fn new(dialect: Dialect, branch: Branch) -> Self {
         match branch {
-            Branch::Table => Self::One(PageRequest::Query(None)),
-            Branch::Query(filter) => Self::One(PageRequest::new(dialect, filter)),
+            Branch::Table => Self::Query(PageRequest::Query(None)),
+            Branch::Row(filter) => Self::Row(PageRequest::new(dialect, filter)),
+            Branch::Query(filter) => Self::Query(PageRequest::new(dialect, filter)),
             Branch::Merged(filters) => {
                 let requests = filters.into_iter().map(|filter| PageRequest::new(dialect, filter));
                 Self::Merged(requests.collect())
@@ -75,21 +78,21 @@ impl BranchRequests {
 
     fn len(&self) -> usize {
         match self {
-            Self::One(_) => 1,
+            Self::Row(_) | Self::Query(_) => 1,
             Self::Merged(requests) => requests.len(),
         }
     }
 
-    const fn point(&self) -> Option<&PageRequest> {
+    const fn row(&self) -> Option<&PageRequest> {
         match self {
-            Self::One(request @ PageRequest::Point(_)) => Some(request),
+            Self::Row(request) => Some(request),
             _ => None,
         }
     }
 
     const fn query(&self) -> Option<&PageRequest> {
         match self {
-            Self::One(request @ PageRequest::Query(_)) => Some(request),
+            Self::Query(request) => Some(request),
             _ => None,
         }
     }
@@ -130,7 +133,8 @@ impl<T> BranchReader<T> {
 
     /// Whether a branch reads a row by its keys.
     pub(super) fn has_points(&self) -> bool {
-        self.branches.iter().any(|branch| branch.point().is_some())
+        let mut rows = self.branches.iter().filter_map(BranchRequests::row);
+        rows.any(|row| matches!(row, PageRequest::Point(_)))
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -184,8 +188,8 @@ impl<T> BranchReader<T> {
             BranchState::Merged(merge) => {
                 merge.next(fetcher, limits.top, trace, &mut self.spent).await?
             }
-            BranchState::One(_) if self.branches[self.at].point().is_some() => {
-                self.read_points(fetcher, limits, trace).await?
+            BranchState::One(_) if self.branches[self.at].row().is_some() => {
+                self.read_rows(fetcher, limits, trace).await?
             }
             BranchState::One(cursor) if cursor.token().is_some() => {
                 self.read_next(fetcher, limits, trace).await?
@@ -210,31 +214,30 @@ impl<T> BranchReader<T> {
         Some(self.id.continuation(Progress { branch: self.at, after, positions }))
     }
 
-    /// Reads the rows of the next points as one page.
-    async fn read_points(
+    /// Reads the next branches of one row each as one page.
+    async fn read_rows(
         &mut self,
         fetcher: &PageFetcher<T>,
         limits: PageLimits,
         trace: &CallTrace<'_>,
     ) -> Result<Vec<T>, Error> {
-        let points = self.branches[self.at..].iter().map_while(BranchRequests::point).fuse();
-        let mut points = points.take(PAGE_ENTITIES as usize);
+        let requests = self.branches[self.at..].iter().map_while(BranchRequests::row).fuse();
+        let mut requests = requests.take(PAGE_ENTITIES as usize);
         let wanted = limits.top.unwrap_or(PAGE_ENTITIES) as usize;
         let (mut rows, mut read, mut spent) = (Vec::new(), 0, Spent::default());
-        let start = Cursor::start();
         let mut in_flight = FuturesOrdered::new();
         loop {
-            // A point has at most one row, so no row is read in vain.
+            // Each request has at most one row, so no row is read in vain.
             while in_flight.len() < self.concurrency
                 && rows.len() + in_flight.len() < wanted
-                && let Some(point) = points.next()
+                && let Some(request) = requests.next()
             {
-                in_flight.push_back(fetcher.fetch(point, &*fetcher.reader, None, &start, trace));
+                in_flight.push_back(read_row(fetcher, request, trace));
             }
-            let Some(page) = in_flight.next().await else { break };
-            let page = page?;
-            spent.add(&page);
-            rows.extend(page.values);
+            let Some(row) = in_flight.next().await else { break };
+            let (row, cost) = row?;
+            spent += cost;
+            rows.extend(row);
             read += 1;
         }
         drop(in_flight);
@@ -250,7 +253,7 @@ impl<T> BranchReader<T> {
         limits: PageLimits,
         trace: &CallTrace<'_>,
     ) -> Result<Vec<T>, Error> {
-        let (BranchRequests::One(request), BranchState::One(cursor)) =
+        let (BranchRequests::Query(request), BranchState::One(cursor)) =
             (&self.branches[self.at], &self.state)
         else {
             return Ok(Vec::new());
@@ -303,4 +306,20 @@ impl<T> BranchReader<T> {
         }
         page.values
     }
+}
+
+/// Reads the row of a request. The service may return empty pages before it.
+async fn read_row<T>(
+    fetcher: &PageFetcher<T>,
+    request: &PageRequest,
+    trace: &CallTrace<'_>,
+) -> Result<(Vec<T>, Spent), Error> {
+    let (mut rows, mut spent, mut cursor) = (Vec::new(), Spent::default(), Cursor::start());
+    while !cursor.is_over() {
+        let page = fetcher.fetch(request, &*fetcher.reader, None, &cursor, trace).await?;
+        spent.add(&page);
+        cursor.advance(page.next);
+        rows.extend(page.values);
+    }
+    Ok((rows, spent))
 }

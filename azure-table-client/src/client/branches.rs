@@ -11,14 +11,25 @@ const MAX_REQUESTS: usize = 10_000;
 /// The branches of a query, in key order.
 pub(super) struct Branches {
     pub(super) all: Vec<Branch>,
-    /// `None` if the filter lists no keys.
-    pub(super) listed: Option<ListedKeys>,
+    pub(super) keys: Keys,
+}
+
+/// The keys that a filter can match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// No key can meet the filter. It has no branches, so that nothing is sent.
+    None,
+    Listed(ListedKeys),
+    /// The filter lists no keys.
+    Unlisted,
 }
 
 /// A part of a query. All its rows come before the rows of the next branch.
 pub(super) enum Branch {
     /// All rows of the table.
     Table,
+    /// At most one row, whose keys the filter states.
+    Row(QueryFilter),
     Query(QueryFilter),
     /// Several queries whose rows interleave, and which may return the same row.
     Merged(Vec<QueryFilter>),
@@ -39,7 +50,7 @@ impl Branch {
     pub(super) fn filters(&self) -> &[QueryFilter] {
         match self {
             Self::Table => &[],
-            Self::Query(filter) => std::slice::from_ref(filter),
+            Self::Row(filter) | Self::Query(filter) => std::slice::from_ref(filter),
             Self::Merged(filters) => filters,
         }
     }
@@ -49,15 +60,19 @@ impl Branches {
     /// Splits a query by the keys that its filter lists, and by lists that are too long for one request.
     pub(super) fn of(core: &ClientCore, filter: Option<QueryFilter>) -> Result<Self, Error> {
         let Some(filter) = filter else {
-            return Ok(Self { all: vec![Branch::Table], listed: None });
+            return Ok(Self { all: vec![Branch::Table], keys: Keys::Unlisted });
         };
-        let mut parts = Parts { core, branches: Vec::new(), requests: 0 };
-        if let Some(listed) = parts.push_listed(filter.tree())? {
-            return Ok(Self { all: parts.branches, listed: Some(listed) });
-        }
-        let mut parts = Parts { core, branches: Vec::new(), requests: 0 };
-        parts.push(filter)?;
-        Ok(Self { all: parts.branches, listed: None })
+        let (all, keys) = match Parts::listed(core, filter.tree())? {
+            Some((all, listed)) => (all, Keys::Listed(listed)),
+            None => (Parts::unlisted(core, filter)?, Keys::Unlisted),
+        };
+        let keys = if all.is_empty() { Keys::None } else { keys };
+        Ok(Self { all, keys })
+    }
+
+    /// Whether the filter lists keys.
+    pub(super) const fn are_listed(&self) -> bool {
+        matches!(self.keys, Keys::Listed(_))
     }
 
     /// The number of requests, if each has one page.
@@ -73,42 +88,64 @@ struct Parts<'c> {
     requests: usize,
 }
 
-impl Parts<'_> {
-    /// Adds a branch for each listed key; returns `None` if the filter lists no keys, or if a request would be
-    /// too long.
-    fn push_listed(&mut self, filter: &Filter) -> Result<Option<ListedKeys>, Error> {
-        let mut listed = ListedKeys { kind: PlanKind::Point, points: 0, partitions: 0 };
-        for branch in filter.branches().into_iter().flatten() {
-            listed.kind = listed.kind.max(Plan::of(Some(&branch)).kind());
+impl<'c> Parts<'c> {
+    const fn new(core: &'c ClientCore) -> Self {
+        Self { core, branches: Vec::new(), requests: 0 }
+    }
+
+    /// Returns the branches of the listed keys; `None` if the filter lists no keys, or if a request would be too
+    /// long.
+    fn listed(
+        core: &'c ClientCore,
+        filter: &Filter,
+    ) -> Result<Option<(Vec<Branch>, ListedKeys)>, Error> {
+        let Some(branches) = filter.branches() else { return Ok(None) };
+        let mut parts = Self::new(core);
+        let mut listed = ListedKeys { kind: PlanKind::Nothing, points: 0, partitions: 0 };
+        for branch in branches {
+            let kind = PlanKind::of(Some(&branch));
+            listed.kind = listed.kind.max(kind);
             if Plan::point_of(&branch).is_some() {
                 listed.points += 1;
-            } else {
+            } else if kind != PlanKind::Nothing {
                 listed.partitions += 1;
             }
-            if !self.push(QueryFilter::from(branch))? {
+            if !parts.push(QueryFilter::from(branch))? {
                 return Ok(None);
             }
         }
-        Ok((!self.branches.is_empty()).then_some(listed))
+        Ok(Some((parts.branches, listed)))
     }
 
-    /// Adds a filter, split by its lists if it is too long for one request. Returns `false` if it stays too long
-    /// for a URL.
+    /// Returns the branches of a filter that lists no keys.
+    fn unlisted(core: &'c ClientCore, filter: QueryFilter) -> Result<Vec<Branch>, Error> {
+        let mut parts = Self::new(core);
+        parts.push(filter)?;
+        Ok(parts.branches)
+    }
+
+    /// Adds a filter that a key can meet, split by its lists if it is too long for one request. Returns `false` if it
+    /// stays too long for a URL.
     fn push(&mut self, filter: QueryFilter) -> Result<bool, Error> {
         let core = self.core;
         let fits = |filter: &Filter, text: &str| {
             core.allows_comparisons(filter) && query::fits_in_url(text)
         };
+        let branch = match PlanKind::of(Some(filter.tree())) {
+            PlanKind::Nothing => return Ok(true),
+            PlanKind::Point => Branch::Row,
+            _ => Branch::Query,
+        };
         let is_point = Plan::point_of(filter.tree()).is_some();
         if is_point || fits(filter.tree(), filter.text()) {
-            return self.add(Branch::Query(filter)).map(|()| true);
+            return self.add(branch(filter)).map(|()| true);
         }
         let split = Split::of(filter.tree(), &|filter| fits(filter, &filter.to_string()));
         let split = split.ok_or_else(|| too_many(MAX_QUERIES))?;
         // A split drops alternatives that no row satisfies, so that one filter may be left.
         if split.filters.len() == 1 && split.filters[0] == *filter.tree() {
             let is_sendable = query::can_be_sent(filter.text());
-            return self.add(Branch::Query(filter)).map(|()| is_sendable);
+            return self.add(branch(filter)).map(|()| is_sendable);
         }
         let has_key_order = core.protocol.dialect().has_key_order();
         if !split.in_order && !has_key_order && !split.is_disjoint() {

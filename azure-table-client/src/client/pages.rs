@@ -23,10 +23,10 @@ use crate::wire::Operation;
 /// A page may be empty although more follow: the service ends a page at the borders of its
 /// partitions and when its time limit is reached.
 ///
-/// A filter that lists keys is read in *branches*: a list of rows by a point read each, a list of partitions by a
-/// query each. Their rows follow each other in key order. At most 8 requests are in flight, and never more than
+/// A filter that lists keys is read in *branches*: a list of rows by a point read each, or by a query each if there
+/// are other conditions; a list of partitions by a query each. Their rows follow each other in key order. At most 8 requests are in flight, and never more than
 /// rows are left to [`take`](super::Query::take); [`parallel`](super::Query::parallel) sets another number. A page has
-/// the rows of up to 1,000 point reads, or of one page of one query. While a first page is read, the first pages of
+/// the rows of up to 1,000 listed rows, or of one page of one query. While a first page is read, the first pages of
 /// the next queries are read too, and kept in memory.
 ///
 /// A list that is too long for one request is split into several requests. Their pages follow each
@@ -67,7 +67,8 @@ impl<T> Pages<T> {
         concurrency: usize,
     ) -> Result<Self, Error> {
         let CheckedQuery { mut fetcher, take, row_limit, start, .. } = query;
-        let Branches { all, listed } = branches;
+        let concurrency = branches.are_listed().then_some(concurrency);
+        let all = branches.all;
         let is_merged = all.iter().any(|branch| matches!(branch, Branch::Merged(_)));
         if is_merged && !fetcher.select.is_empty() {
             // Merging compares keys.
@@ -76,7 +77,7 @@ impl<T> Pages<T> {
         let dialect = fetcher.core.protocol.dialect();
         let texts = all.iter().flat_map(Branch::filters).map(QueryFilter::text);
         let id = QueryId::of(dialect, &fetcher.table, texts, &fetcher.select);
-        let reader = BranchReader::new(id, dialect, all, listed.map(|_| concurrency), start)?;
+        let reader = BranchReader::new(id, dialect, all, concurrency, start)?;
         Ok(Self {
             fetcher: Some(Arc::new(fetcher)),
             reader: Some(reader),
@@ -152,10 +153,13 @@ impl<T> Pages<T> {
         }
         let mut results = Results::new();
         let Some(fetcher) = self.fetcher.clone() else { return Ok(results) };
+        let Some(reader) = self.reader.as_ref().filter(|reader| !reader.is_over()) else {
+            return Ok(results);
+        };
         if self.left == Some(0) {
             return Ok(results);
         }
-        let trace = fetcher.trace(self.reader.as_ref().is_some_and(BranchReader::has_points));
+        let trace = fetcher.trace(reader.has_points());
         let work = async {
             while let Some(page) = self.next_of(&fetcher, &trace).await {
                 results.add(page?);

@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
-use super::branches::Branches;
+use super::branches::{Branches, Keys};
 use super::fetch::CheckedQuery;
 use super::page::{Page, QueryCost};
 use super::pages::Pages;
@@ -104,7 +104,8 @@ impl<E, T> Parallel<E, T> {
     ///
     /// Every row of the query matches exactly one of the filters, which include the query's own. The text of a
     /// filter can be sent to another process, which reads the range with [`Query::filter_text`]. `None` is the range of
-    /// a query without a filter that is not split. A query that lists keys is one range.
+    /// a query without a filter that is not split. A query that lists keys is one range; a query whose filter no key can
+    /// meet has no range.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -128,10 +129,11 @@ impl<E, T> Parallel<E, T> {
     pub async fn range_filters(self) -> Result<Vec<Option<Filter>>, Error> {
         let (query, branches) = checked(self.query.checked(), self.ranges)?;
         let filter = query.filter.as_ref().map(QueryFilter::tree);
-        if branches.listed.is_some() {
-            return Ok(vec![filter.cloned()]);
+        match branches.keys {
+            Keys::None => Ok(Vec::new()),
+            Keys::Listed(_) => Ok(vec![filter.cloned()]),
+            Keys::Unlisted => Ok(ranges::filters(&query.fetcher, filter, self.ranges).await?.0),
         }
-        Ok(ranges::filters(&query.fetcher, filter, self.ranges).await?.0)
     }
 
     async fn collect(self) -> Result<Results<T>, Error>
@@ -234,16 +236,18 @@ impl<T: Send + 'static> Ranges<T> {
             let (fetcher, row_limit) = (fetcher.clone(), row_limit.clone());
             CheckedQuery { fetcher, filter, take, row_limit, start: None }
         };
-        let (ranges, cost) = if branches.listed.is_some() {
-            (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())
-        } else if take == Some(0) {
-            Default::default()
-        } else {
-            let filter = filter.as_ref().map(QueryFilter::tree);
-            let (filters, cost) = ranges::filters(&fetcher, filter, count).await?;
-            let of_range =
-                |filter: Option<Filter>| Pages::new(Ok(of(filter.map(QueryFilter::from))));
-            (filters.into_iter().map(of_range).collect(), cost)
+        let (ranges, cost) = match branches.keys {
+            Keys::Listed(_) => {
+                (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())
+            }
+            Keys::Unlisted if take != Some(0) => {
+                let filter = filter.as_ref().map(QueryFilter::tree);
+                let (filters, cost) = ranges::filters(&fetcher, filter, count).await?;
+                let of_range =
+                    |filter: Option<Filter>| Pages::new(Ok(of(filter.map(QueryFilter::from))));
+                (filters.into_iter().map(of_range).collect(), cost)
+            }
+            Keys::Unlisted | Keys::None => Default::default(),
         };
         let in_flight = FuturesUnordered::new();
         let mut buffers = VecDeque::new();

@@ -9,80 +9,127 @@ use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 impl Filter {
     /// Splits a filter that lists keys into branches: disjoint filters in key order that together match the same
-    /// rows. A row whose keys are listed, and that has no other condition, is a branch that states both keys; any
-    /// other branch is a whole partition. Returns `None` if the branches would scan as much as this filter.
+    /// rows. A branch states both keys of a listed row, or is a whole partition. Returns `None` if the filter lists
+    /// no keys, or if the branches would scan as much as this filter. No branch is returned if no key is in all lists.
     pub(crate) fn branches(&self) -> Option<impl Iterator<Item = Self>> {
         if Plan::point_of(self).is_some() {
             return None;
         }
-        let mut filters = Vec::new();
-        flatten(self, &mut filters);
-        let conjuncts: Vec<_> = filters.into_iter().map(Conjunct::of).collect();
-        let listed = conjuncts.iter().filter_map(|one| one.partitions.as_ref());
-        let mut partitions: Vec<&str> =
-            listed.cloned().reduce(|a, b| &a & &b)?.into_iter().collect();
-        partitions.sort_unstable_by(|a, b| ordinal(a, b));
+        let by_partition = ByKey::of(self, PARTITION_KEY);
+        let partitions = by_partition.listed()?;
         if let [partition] = partitions[..]
-            && Plan::of(Some(self)).partition() == Some(partition)
-            && !lists_rows(&conjuncts, partition)
+            && let [only] = &branches(&by_partition, partition)[..]
+            && Plan::of(Some(only)) == Plan::of(Some(self))
+            && Plan::point_of(only).is_none()
         {
             return None;
         }
-        Some(partitions.into_iter().flat_map(move |partition| branches(&conjuncts, partition)))
+        let of_partition = move |partition| branches(&by_partition, partition);
+        Some(partitions.into_iter().flat_map(of_partition))
+    }
+}
+
+/// Returns the branches of a partition.
+fn branches(by_partition: &ByKey<'_>, partition: &str) -> Vec<Filter> {
+    let whole = Filter::partition(partition);
+    let filter = match by_partition.condition(partition) {
+        Condition::Never => return Vec::new(),
+        Condition::Always => return vec![whole],
+        Condition::If(filter) => filter,
+    };
+    let by_row = ByKey::of(&filter, ROW_KEY);
+    let Some(rows) = by_row.listed() else { return vec![whole & filter] };
+    let branch = |key: &str| {
+        let row = Filter::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
+        let row = whole.clone() & row;
+        match by_row.condition(key) {
+            Condition::Never => None,
+            Condition::Always => Some(row),
+            Condition::If(filter) => Some(row & filter),
+        }
+    };
+    rows.into_iter().filter_map(branch).collect()
+}
+
+/// A filter by the values of one key.
+struct ByKey<'f> {
+    /// The name of the key.
+    key: &'static str,
+    /// The filters that must all match.
+    conjuncts: Vec<Conjunct<'f>>,
+}
+
+impl<'f> ByKey<'f> {
+    fn of(filter: &'f Filter, key: &'static str) -> Self {
+        let mut filters = Vec::new();
+        flatten(filter, &mut filters);
+        Self { key, conjuncts: filters.into_iter().map(|one| Conjunct::of(one, key)).collect() }
+    }
+
+    /// Returns the only values of the key that the filter can match, in key order; `None` if it lists none.
+    fn listed(&self) -> Option<Vec<&'f str>> {
+        let lists = self.conjuncts.iter().filter_map(|one| one.listed.as_ref());
+        let mut values: Vec<_> = lists.cloned().reduce(|a, b| &a & &b)?.into_iter().collect();
+        values.sort_unstable_by(|a, b| ordinal(a, b));
+        Some(values)
+    }
+
+    /// Returns the condition on the rows whose key has this value.
+    fn condition(&self, value: &str) -> Condition {
+        Condition::all(self.conjuncts.iter().map(|one| one.with(self.key, value)))
     }
 }
 
 /// A filter that must match.
 struct Conjunct<'f> {
     filter: &'f Filter,
-    /// The only partitions that it can match; `None` if there may be others.
-    partitions: Option<HashSet<&'f str>>,
+    /// The only values of the key that it can match; `None` if there may be others.
+    listed: Option<HashSet<&'f str>>,
     /// The alternatives, if it is a list.
     alternatives: Option<Alternatives<'f>>,
 }
 
-/// A list of alternatives by partition.
+/// A list of alternatives by the value of the key.
 #[derive(Default)]
 struct Alternatives<'f> {
-    of_partition: HashMap<&'f str, Vec<&'f Filter>>,
-    /// The alternatives that can match any partition.
+    of_value: HashMap<&'f str, Vec<&'f Filter>>,
+    /// The alternatives that can match any value.
     of_any: Vec<&'f Filter>,
 }
 
 impl<'f> Conjunct<'f> {
-    fn of(filter: &'f Filter) -> Self {
+    fn of(filter: &'f Filter, key: &str) -> Self {
         let Filter::Or(any) = filter else {
-            return Self { filter, partitions: partitions(filter), alternatives: None };
+            return Self { filter, listed: listed(filter, key), alternatives: None };
         };
         let mut list = Alternatives::default();
         for one in any {
-            match partitions(one) {
-                Some(partitions) => {
-                    for partition in partitions {
-                        list.of_partition.entry(partition).or_default().push(one);
+            match listed(one, key) {
+                Some(values) => {
+                    for value in values {
+                        list.of_value.entry(value).or_default().push(one);
                     }
                 }
                 None => list.of_any.push(one),
             }
         }
-        let partitions =
-            list.of_any.is_empty().then(|| list.of_partition.keys().copied().collect());
-        Self { filter, partitions, alternatives: Some(list) }
+        let listed = list.of_any.is_empty().then(|| list.of_value.keys().copied().collect());
+        Self { filter, listed, alternatives: Some(list) }
     }
 
-    /// Returns the condition on the rows of a partition.
-    fn within(&self, partition: &str) -> Condition {
+    /// Returns the condition on the rows whose key has this value.
+    fn with(&self, key: &str, value: &str) -> Condition {
         match &self.alternatives {
-            None => within(self.filter, partition),
+            None => with(self.filter, key, value),
             Some(list) => {
-                let listed = list.of_partition.get(partition).into_iter().flatten();
-                Condition::any(listed.chain(&list.of_any).map(|one| within(one, partition)))
+                let listed = list.of_value.get(value).into_iter().flatten();
+                Condition::any(listed.chain(&list.of_any).map(|one| with(one, key, value)))
             }
         }
     }
 }
 
-/// The condition on the rows of one partition.
+/// The condition on the rows with one value of a key.
 enum Condition {
     Never,
     Always,
@@ -123,33 +170,17 @@ fn flatten<'f>(filter: &'f Filter, conjuncts: &mut Vec<&'f Filter>) {
     }
 }
 
-/// Returns the only partitions that a filter can match; `None` if there may be others.
-fn partitions(filter: &Filter) -> Option<HashSet<&str>> {
-    listed(filter, PARTITION_KEY, false)
-}
-
-/// Returns the only RowKeys that a filter matches; `None` if it has any other condition.
-fn rows(filter: &Filter) -> Option<HashSet<&str>> {
-    listed(filter, ROW_KEY, true)
-}
-
-/// Returns the values of a key that a filter lists. Only an exact list has no other condition.
-fn listed<'f>(filter: &'f Filter, key: &str, exact: bool) -> Option<HashSet<&'f str>> {
+/// Returns the only values of a key that a filter can match; `None` if there may be others.
+fn listed<'f>(filter: &'f Filter, key: &str) -> Option<HashSet<&'f str>> {
     match filter {
         Filter::Compare { property, op: CompareOp::Eq, literal: EdmValue::String(value) } => {
             (property == key).then(|| HashSet::from([value.as_str()]))
         }
-        Filter::And(all) => {
-            let lists: Vec<_> = all.iter().filter_map(|one| listed(one, key, exact)).collect();
-            if exact && lists.len() < all.len() {
-                return None;
-            }
-            lists.into_iter().reduce(|a, b| &a & &b)
-        }
+        Filter::And(all) => all.iter().filter_map(|one| listed(one, key)).reduce(|a, b| &a & &b),
         Filter::Or(any) => {
             let mut union = HashSet::new();
             for one in any {
-                union.extend(listed(one, key, exact)?);
+                union.extend(listed(one, key)?);
             }
             Some(union)
         }
@@ -161,13 +192,11 @@ fn listed<'f>(filter: &'f Filter, key: &str, exact: bool) -> Option<HashSet<&'f 
     }
 }
 
-/// Evaluates the comparisons with the PartitionKey.
-fn within(filter: &Filter, partition: &str) -> Condition {
+/// Evaluates the comparisons with a key that has this value.
+fn with(filter: &Filter, key: &str, value: &str) -> Condition {
     match filter {
-        Filter::Compare { property, op, literal: EdmValue::String(key) }
-            if property == PARTITION_KEY =>
-        {
-            if op.holds(ordinal(partition, key)) {
+        Filter::Compare { property, op, literal: EdmValue::String(text) } if property == key => {
+            if op.holds(ordinal(value, text)) {
                 Condition::Always
             } else {
                 Condition::Never
@@ -178,38 +207,14 @@ fn within(filter: &Filter, partition: &str) -> Condition {
         Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
             Condition::If(filter.clone())
         }
-        Filter::And(all) => Condition::all(all.iter().map(|one| within(one, partition))),
-        Filter::Or(any) => Condition::any(any.iter().map(|one| within(one, partition))),
-        Filter::Not(inner) => match within(inner, partition) {
+        Filter::And(all) => Condition::all(all.iter().map(|one| with(one, key, value))),
+        Filter::Or(any) => Condition::any(any.iter().map(|one| with(one, key, value))),
+        Filter::Not(inner) => match with(inner, key, value) {
             Condition::Never => Condition::Always,
             Condition::Always => Condition::Never,
             Condition::If(filter) => Condition::If(!filter),
         },
     }
-}
-
-fn condition(conjuncts: &[Conjunct<'_>], partition: &str) -> Condition {
-    Condition::all(conjuncts.iter().map(|one| one.within(partition)))
-}
-
-/// Whether the filter states only RowKeys of the partition.
-fn lists_rows(conjuncts: &[Conjunct<'_>], partition: &str) -> bool {
-    matches!(condition(conjuncts, partition), Condition::If(filter) if rows(&filter).is_some())
-}
-
-/// Returns the branches of a partition.
-fn branches(conjuncts: &[Conjunct<'_>], partition: &str) -> Vec<Filter> {
-    let whole = Filter::partition(partition);
-    let filter = match condition(conjuncts, partition) {
-        Condition::Never => return Vec::new(),
-        Condition::Always => return vec![whole],
-        Condition::If(filter) => filter,
-    };
-    let Some(rows) = rows(&filter) else { return vec![whole & filter] };
-    let mut rows: Vec<_> = rows.into_iter().collect();
-    rows.sort_unstable_by(|a, b| ordinal(a, b));
-    let row = |key: &str| Filter::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
-    rows.into_iter().map(|key| whole.clone() & row(key)).collect()
 }
 
 #[cfg(test)]
@@ -271,6 +276,24 @@ mod tests {
     }
 
     #[test]
+    fn other_conditions_are_sent_with_each_listed_row() {
+        let of = |text: &str| of(text).unwrap();
+        let row = |r, rest| format!("PartitionKey eq 'p' and RowKey eq '{r}'{rest}");
+        let rows = "PartitionKey eq 'p' and (RowKey eq 'b' or RowKey eq 'a')";
+        assert_eq!(
+            of(&format!("{rows} and A eq 1")),
+            [row('a', " and A eq 1"), row('b', " and A eq 1")]
+        );
+        assert_eq!(
+            of(&format!("{rows} and (RowKey ge 'b' or A eq 1) and not (RowKey eq 'c')")),
+            [row('a', " and A eq 1"), row('b', "")]
+        );
+        let each = "PartitionKey eq 'p' and (RowKey eq 'a' and A eq 1 or RowKey eq 'b' and B eq 2)";
+        assert_eq!(of(each), [row('a', " and A eq 1"), row('b', " and B eq 2")]);
+        assert_eq!(of(&format!("{each} and RowKey gt 'b'")), [""; 0]);
+    }
+
+    #[test]
     fn conditions_on_the_partition_key_are_evaluated() {
         let of = |text: &str| of(text).unwrap();
         let list = "(PartitionKey eq 'a' or PartitionKey eq 'b' or PartitionKey eq 'c')";
@@ -296,6 +319,7 @@ mod tests {
             "PartitionKey eq 'p'",
             "PartitionKey eq 'p' and A eq 1",
             "PartitionKey eq 'p' and RowKey eq 'r'",
+            "PartitionKey eq 'p' and RowKey eq 'r' and A eq 1",
             "PartitionKey eq 'p' and (RowKey eq 'r' or A eq 1)",
             "PartitionKey eq 'a' or A eq 1",
             "PartitionKey eq 'a' or PartitionKey gt 'b'",
@@ -314,5 +338,8 @@ mod tests {
         };
         let list = (0..30_000).map(row).reduce(|a, b| a | b).unwrap();
         assert_eq!(list.branches().unwrap().count(), 30_000);
+        let row = |n: u32| Filter::on_key(ROW_KEY, CompareOp::Eq, n.to_string());
+        let rows = (0..30_000).map(row).reduce(|a, b| a | b).unwrap();
+        assert_eq!((Filter::partition("p") & rows).branches().unwrap().count(), 30_000);
     }
 }

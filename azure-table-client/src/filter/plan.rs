@@ -1,19 +1,19 @@
 //! The ranges of keys that a filter allows, and so the rows that the service must scan. The service has
 //! no other index.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 
+use super::range::Range;
 use super::{CompareOp, Filter};
 use crate::edm::EdmValue;
-use crate::entity::ordinal;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 /// The part of a table that a query scans, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PlanKind {
+    /// No row: no key can meet the filter. A query sends no request.
+    Nothing,
     /// One row, addressed by both keys.
     Point,
     /// Some rows of one partition.
@@ -28,7 +28,7 @@ pub enum PlanKind {
 
 impl PlanKind {
     /// Returns the part of a table that the service scans for one query with this filter, or without a
-    /// filter.
+    /// filter; [`Nothing`](Self::Nothing) if no key can meet the filter.
     ///
     /// ```
     /// use azure_table_client::filter::{Filter, PlanKind};
@@ -39,6 +39,9 @@ impl PlanKind {
     /// # Ok::<(), azure_table_client::filter::FilterError>(())
     /// ```
     pub fn of(filter: Option<&Filter>) -> Self {
+        if filter.is_some_and(|filter| !filter.can_match()) {
+            return Self::Nothing;
+        }
         Plan::of(filter).kind()
     }
 }
@@ -46,6 +49,7 @@ impl PlanKind {
 impl fmt::Display for PlanKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Nothing => "nothing",
             Self::Point => "point",
             Self::RowRange => "row range",
             Self::Partition => "partition",
@@ -62,19 +66,6 @@ pub(crate) struct Plan<'f> {
     row: Range<'f>,
 }
 
-/// A range of keys; `None` stands for a missing bound.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Range<'f> {
-    low: Option<Cow<'f, str>>,
-    high: Option<Upper<'f>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Upper<'f> {
-    key: &'f str,
-    inclusive: bool,
-}
-
 impl<'f> Plan<'f> {
     pub(crate) fn of(filter: Option<&'f Filter>) -> Self {
         filter.map_or_else(Self::default, Self::of_filter)
@@ -83,22 +74,11 @@ impl<'f> Plan<'f> {
     fn of_filter(filter: &'f Filter) -> Self {
         match filter {
             Filter::Compare { property, op, literal: EdmValue::String(key) } => {
-                let range = Range::of(*op, key);
-                match property.as_str() {
-                    PARTITION_KEY => Self { partition: range, row: Range::default() },
-                    ROW_KEY => Self { partition: Range::default(), row: range },
-                    _ => Self::default(),
-                }
+                Self::of_comparison(property, *op, key)
             }
-            Filter::And(all) => all.iter().map(Self::of_filter).fold(Self::default(), |a, b| {
-                Self { partition: a.partition.intersect(b.partition), row: a.row.intersect(b.row) }
-            }),
+            Filter::And(all) => all.iter().map(Self::of_filter).fold(Self::default(), Self::and),
             Filter::Or(any) => {
-                let hull = any.iter().map(Self::of_filter).reduce(|a, b| Self {
-                    partition: a.partition.hull(b.partition),
-                    row: a.row.hull(b.row),
-                });
-                hull.unwrap_or_default()
+                any.iter().map(Self::of_filter).reduce(Self::hull).unwrap_or_default()
             }
             Filter::Compare { .. }
             | Filter::IsTrue(_)
@@ -106,6 +86,29 @@ impl<'f> Plan<'f> {
             | Filter::Not(_)
             | Filter::TooDeep => Self::default(),
         }
+    }
+
+    /// Returns the keys that a comparison with a text can match.
+    pub(super) fn of_comparison(property: &str, op: CompareOp, text: &'f str) -> Self {
+        let range = Range::of(op, text);
+        match property {
+            PARTITION_KEY => Self { partition: range, row: Range::default() },
+            ROW_KEY => Self { partition: Range::default(), row: range },
+            _ => Self::default(),
+        }
+    }
+
+    /// Returns the keys that are in both plans.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            partition: self.partition.intersect(other.partition),
+            row: self.row.intersect(other.row),
+        }
+    }
+
+    /// Returns the smallest ranges that contain the keys of both plans.
+    pub(super) fn hull(self, other: Self) -> Self {
+        Self { partition: self.partition.hull(other.partition), row: self.row.hull(other.row) }
     }
 
     pub(crate) fn kind(&self) -> PlanKind {
@@ -140,6 +143,12 @@ impl<'f> Plan<'f> {
                 && self.row.is_before(&other.row))
     }
 
+    /// Whether `value` is the only value of a key.
+    pub(super) fn has_only(&self, key: &str, value: &str) -> bool {
+        let range = if key == PARTITION_KEY { &self.partition } else { &self.row };
+        range.has_only(value)
+    }
+
     /// Whether no key is in both ranges.
     pub(super) fn is_empty(&self) -> bool {
         self.partition.is_empty() || self.row.is_empty()
@@ -169,6 +178,7 @@ impl<'f> Plan<'f> {
     /// Returns the reason for the kind, for messages.
     pub(crate) fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {
+            (PlanKind::Nothing, _) => "no key can meet the filter",
             (PlanKind::Point, _) => "the filter states both keys",
             (PlanKind::RowRange, _) => "the filter states the PartitionKey and bounds the RowKey",
             (PlanKind::Partition, _) => {
@@ -186,15 +196,6 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// Returns the comparison for a lower bound. A bound that ends with NUL, which no key can contain, excludes the key
-/// before the NUL.
-pub(crate) fn lower_bound(low: &str) -> (CompareOp, &str) {
-    match low.strip_suffix('\0') {
-        Some(key) => (CompareOp::Gt, key),
-        None => (CompareOp::Ge, low),
-    }
-}
-
 /// Returns the text that the property `name` must equal, if the filter has no other condition.
 fn equals<'f>(filter: &'f Filter, name: &str) -> Option<&'f str> {
     match filter {
@@ -204,84 +205,6 @@ fn equals<'f>(filter: &'f Filter, name: &str) -> Option<&'f str> {
             Some(text)
         }
         _ => None,
-    }
-}
-
-impl<'f> Range<'f> {
-    fn of(op: CompareOp, key: &'f str) -> Self {
-        let upper = |inclusive| Some(Upper { key, inclusive });
-        match op {
-            CompareOp::Eq => Self { low: Some(key.into()), high: upper(true) },
-            CompareOp::Ge => Self { low: Some(key.into()), high: None },
-            // No key is between a key and the same key followed by NUL.
-            CompareOp::Gt => Self { low: Some(format!("{key}\0").into()), high: None },
-            CompareOp::Le => Self { low: None, high: upper(true) },
-            CompareOp::Lt => Self { low: None, high: upper(false) },
-            CompareOp::Ne => Self::default(),
-        }
-    }
-
-    fn bounds(&self, property: &str) -> impl Iterator<Item = Filter> {
-        let low = self.low.as_deref().map(lower_bound);
-        let high = self
-            .high
-            .as_ref()
-            .map(|high| (if high.inclusive { CompareOp::Le } else { CompareOp::Lt }, high.key));
-        low.into_iter().chain(high).map(|(op, key)| Filter::on_key(property, op, key.to_owned()))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.low.as_ref().is_some_and(|low| self.is_past(low))
-    }
-
-    fn is_exact(&self) -> bool {
-        match (&self.low, &self.high) {
-            (Some(low), Some(high)) => high.inclusive && *low == high.key,
-            _ => false,
-        }
-    }
-
-    /// Whether the range has no upper bound, and excludes at most the empty key.
-    fn is_unbounded(&self) -> bool {
-        self.high.is_none() && self.low.as_deref().is_none_or(|low| matches!(low, "" | "\0"))
-    }
-
-    fn is_past(&self, key: &str) -> bool {
-        self.high.as_ref().is_some_and(|high| high.excludes(key))
-    }
-
-    fn is_before(&self, other: &Self) -> bool {
-        other.low.as_ref().is_some_and(|low| self.is_past(low))
-    }
-
-    fn intersect(self, other: Self) -> Self {
-        let low = match (self.low, other.low) {
-            (Some(a), Some(b)) => Some(if ordinal(&a, &b).is_ge() { a } else { b }),
-            (a, b) => a.or(b),
-        };
-        let high = match (self.high, other.high) {
-            (Some(a), Some(b)) => Some(if a.excludes(b.key) { a } else { b }),
-            (a, b) => a.or(b),
-        };
-        Self { low, high }
-    }
-
-    /// Returns the smallest range that contains both.
-    fn hull(self, other: Self) -> Self {
-        let low = self.low.zip(other.low).map(|(a, b)| if ordinal(&a, &b).is_le() { a } else { b });
-        let high = self.high.zip(other.high).map(|(a, b)| if a.excludes(b.key) { b } else { a });
-        Self { low, high }
-    }
-}
-
-impl Upper<'_> {
-    /// Whether `key` is above this bound.
-    fn excludes(&self, key: &str) -> bool {
-        match ordinal(self.key, key) {
-            Ordering::Less => true,
-            Ordering::Equal => !self.inclusive,
-            Ordering::Greater => false,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use tracing::warn;
 
 use super::{Query, bad_filter};
-use crate::client::branches::{Branches, ListedKeys};
+use crate::client::branches::{Branches, Keys, ListedKeys};
 use crate::client::page::counted;
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
@@ -20,26 +20,26 @@ pub struct QueryPlan {
     /// The reason for the kind, for example `the filter does not bound the PartitionKey`.
     pub reason: &'static str,
     /// The number of requests, if each has one page: more than 1 if the filter lists keys, or has a list that is too
-    /// long for one request.
+    /// long for one request; 0 if no key can meet the filter.
     pub queries: usize,
-    listed: Option<ListedKeys>,
+    keys: Keys,
 }
 
 /// Writes the plan and its reason, for example `table scan: there is no filter`, `3 point reads: the filter lists
 /// both keys` or `2 partitions and 1 point read: the filter lists the PartitionKeys`.
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, reason, queries, listed } = *self;
+        let Self { kind, reason, queries, keys } = *self;
         let mut branches = 1;
-        match listed.filter(|_| queries > 1) {
-            None => kind.fmt(f)?,
-            Some(ListedKeys { points, partitions, .. }) => {
+        match keys {
+            Keys::Listed(ListedKeys { points, partitions, .. }) if queries > 1 => {
                 branches = points + partitions;
                 let partitions = (partitions > 0).then(|| counted(partitions as u64, kind));
                 let points = (points > 0).then(|| counted(points as u64, "point read"));
                 let kinds: Vec<_> = partitions.into_iter().chain(points).collect();
                 f.write_str(&kinds.join(" and "))?;
             }
+            _ => kind.fmt(f)?,
         }
         write!(f, ": {reason}")?;
         if queries > branches {
@@ -66,17 +66,18 @@ impl<E, T> Query<E, T> {
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
         let branches = Branches::of(&self.core, filter.cloned())?;
-        let (queries, listed) = (branches.requests(), branches.listed);
+        let (queries, keys) = (branches.requests(), branches.keys);
         let filter = filter.map(QueryFilter::tree);
         let plan = Plan::of(filter);
-        let (kind, reason) = match listed {
-            None => (plan.kind(), plan.reason(filter)),
-            Some(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
+        let (kind, reason) = match keys {
+            Keys::None => (PlanKind::Nothing, "no key can meet the filter"),
+            Keys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
                 (kind, "the filter lists both keys")
             }
-            Some(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
+            Keys::Listed(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
+            Keys::Unlisted => (plan.kind(), plan.reason(filter)),
         };
-        Ok(QueryPlan { kind, reason, queries, listed })
+        Ok(QueryPlan { kind, reason, queries, keys })
     }
 
     /// Returns the partition of the rows that the query finds.
@@ -113,11 +114,10 @@ impl<E, T> Query<E, T> {
         // An invalid filter is reported later.
         let Ok(filter) = &self.filter else { return Ok(()) };
         let filter = filter.as_ref().map(QueryFilter::tree);
-        let plan = Plan::of(filter);
-        if plan.kind() != PlanKind::TableScan {
+        if PlanKind::of(filter) != PlanKind::TableScan {
             return Ok(());
         }
-        let (table, reason) = (&*self.table, plan.reason(filter));
+        let (table, reason) = (&*self.table, Plan::of(filter).reason(filter));
         if self.core.settings.scans == ScanPolicy::Refuse {
             return Err(Error::invalid_input(format!(
                 "the query scans the whole table {table}: {reason}; to send it, call `allow_scan`"
