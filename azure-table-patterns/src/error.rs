@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use azure_table_client::{EntityKey, Outcome};
+use azure_table_client::entity::{DecodeError, EncodeError, KeyError};
+use azure_table_client::{EntityKey, Error as ClientError, ErrorKind, Outcome};
 
 /// The reason why an operation of a pattern failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// A request failed, or the client refused its input.
-    Client(azure_table_client::Error),
+    Client(ClientError),
     /// The input is outside the limits of the pattern. Nothing was sent.
     InvalidInput(String),
     /// A row contradicts the pattern, or is missing: another program wrote or deleted it. Correct or delete the row.
@@ -25,7 +26,7 @@ pub enum Error {
         /// Whether the operation was applied, as far as the service's responses prove it.
         outcome: Outcome,
         /// The error of the request that failed; none if the operation took too long.
-        error: Option<azure_table_client::Error>,
+        error: Option<ClientError>,
     },
     /// Another program changed the entity first, and nothing was written. Read it again.
     Conflict {
@@ -85,8 +86,48 @@ impl Error {
         }
     }
 
+    /// Returns the error of the request that failed, or of the client's check of the input; `None` for the results of a
+    /// pattern, such as a conflict.
+    pub const fn client(&self) -> Option<&ClientError> {
+        match self {
+            Self::Client(error) | Self::Failed { error: Some(error), .. } => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the kind of the error, like [the client's](ClientError::kind); `None` for the results of a pattern, which
+    /// are variants of this enum.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        match self {
+            Self::InvalidInput(_) => Some(ErrorKind::InvalidInput),
+            Self::InvalidRow { .. } => Some(ErrorKind::Decode),
+            Self::Failed { error: None, .. } => Some(ErrorKind::Timeout),
+            other => other.client().map(ClientError::kind),
+        }
+    }
+
+    /// Returns whether the service is busy or throttles (429, 503), or a proxy in front of it.
+    pub fn is_throttled(&self) -> bool {
+        self.client().is_some_and(ClientError::is_throttled)
+    }
+
+    /// Whether a later attempt may succeed.
+    pub(crate) fn may_pass(&self) -> bool {
+        let Self::Client(client) = self else { return matches!(self, Self::Failed { .. }) };
+        client.outcome() == Outcome::Unknown
+            || client.is_throttled()
+            || client.status().is_some_and(|status| status >= 500)
+            || matches!(
+                client.kind(),
+                ErrorKind::Connect
+                    | ErrorKind::Interrupted
+                    | ErrorKind::Timeout
+                    | ErrorKind::UnexpectedReply
+            )
+    }
+
     /// A failure of an operation that can never be applied.
-    pub(crate) const fn not_applied(error: Option<azure_table_client::Error>) -> Self {
+    pub(crate) const fn not_applied(error: Option<ClientError>) -> Self {
         Self::Failed { outcome: Outcome::NotApplied, error }
     }
 
@@ -101,7 +142,7 @@ impl Error {
     }
 
     /// A failure whose outcome is not proved.
-    pub(crate) const fn unknown(error: azure_table_client::Error) -> Self {
+    pub(crate) const fn unknown(error: ClientError) -> Self {
         Self::Failed { outcome: Outcome::Unknown, error: Some(error) }
     }
 }
@@ -161,8 +202,59 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<azure_table_client::Error> for Error {
-    fn from(error: azure_table_client::Error) -> Self {
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Self {
         Self::Client(error)
+    }
+}
+
+/// Converts the reasons for which the client refuses input, or cannot read a row.
+macro_rules! from_client {
+    ($($error:ty),+) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Client(error.into())
+            }
+        })+
+    };
+}
+
+from_client!(KeyError, EncodeError, DecodeError);
+
+/// Whether a failure shows that no delivery of the request was applied, or will be. A proxy may deliver a request twice,
+/// and return the response to either delivery: the first one changes the rows, so that the second one is refused (404,
+/// 409, 412), and a busy service (429, 503) refuses only one of them.
+pub(crate) fn is_final(error: &ClientError) -> bool {
+    let refuses_each = !matches!(error.status(), Some(404 | 409 | 412 | 429 | 503));
+    error.outcome() == Outcome::NotApplied && (error.attempts() == 0 || refuses_each)
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table_client::DynamicEntity;
+    use azure_table_client::mock::{Fault, MockTableService};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_kind_is_that_of_the_client_s_error() {
+        let mock = MockTableService::new();
+        mock.faults().add(Fault::busy());
+        let table = mock.client().table_named::<DynamicEntity>("Orders");
+        let busy = table.get(("p", "r")).await.unwrap_err();
+        assert!(!is_final(&busy));
+        for error in [Error::from(busy.clone()), Error::unknown(busy)] {
+            assert!(error.is_throttled() && error.kind() == Some(ErrorKind::Service), "{error}");
+            assert_eq!(error.client().and_then(ClientError::status), Some(503));
+        }
+        let key = EntityKey::new("p", "r");
+        for (error, kind) in [
+            (Error::from(KeyError::new("a part is missing")), Some(ErrorKind::InvalidInput)),
+            (Error::InvalidInput("too long".to_owned()), Some(ErrorKind::InvalidInput)),
+            (Error::not_applied(None), Some(ErrorKind::Timeout)),
+            (Error::Conflict { key }, None),
+        ] {
+            assert_eq!((error.kind(), error.is_throttled()), (kind, false), "{error}");
+        }
     }
 }

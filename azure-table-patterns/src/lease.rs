@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use azure_table_client::{
-    Confirmation, DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
+    Confirmation, DynamicEntity, ETag, EntityKey, Outcome, TableClient, TableEntity,
 };
 use futures_util::future::{Either, select};
 
@@ -135,7 +135,7 @@ impl Lease {
         arrived: Instant,
     ) -> Result<Option<Guard>, Error> {
         self.check()?;
-        let row: LeaseRow = row.to_entity().map_err(azure_table_client::Error::from)?;
+        let row: LeaseRow = row.to_entity()?;
         if !self.is_free(&row, arrived)? {
             return Ok(None);
         }
@@ -165,7 +165,7 @@ impl Lease {
                 Either::Left((Ok(Some(guard)), _)) => return Ok(Some(guard)),
                 Either::Left((Ok(None), _)) => failure = None,
                 Either::Left((Err(error), _)) => {
-                    let passes = may_pass(&error);
+                    let passes = error.may_pass();
                     let error = error.unless_proved(is_open);
                     if !passes {
                         return Err(error);
@@ -295,22 +295,4 @@ impl fmt::Debug for Lease {
             .field("seen", &self.seen)
             .finish_non_exhaustive()
     }
-}
-
-/// Whether a later attempt may succeed.
-fn may_pass(error: &Error) -> bool {
-    let client = match error {
-        Error::Client(client) => client,
-        other => return matches!(other, Error::Failed { .. }),
-    };
-    client.outcome() == Outcome::Unknown
-        || client.is_throttled()
-        || client.status().is_some_and(|status| status >= 500)
-        || matches!(
-            client.kind(),
-            ErrorKind::Connect
-                | ErrorKind::Interrupted
-                | ErrorKind::Timeout
-                | ErrorKind::UnexpectedReply
-        )
 }

@@ -64,7 +64,7 @@ pub async fn merge_fenced<T: TableEntity>(
     entity: &T,
     token: i64,
 ) -> Result<(), Error> {
-    let row = DynamicEntity::from_entity(entity).map_err(azure_table_client::Error::from)?;
+    let row = DynamicEntity::from_entity(entity)?;
     if row.value(TOKEN).is_some() {
         return Err(Error::InvalidInput(format!("only `merge_fenced` writes `{TOKEN}`")));
     }
