@@ -12,10 +12,13 @@ use std::marker::PhantomData;
 use azure_table_client::client::{Query, Transaction};
 use azure_table_client::entity::{IntoKey, KeyRange, TableEntity};
 use azure_table_client::filter::Filter;
-use azure_table_client::{DynamicEntity, TableClient};
+use azure_table_client::{DynamicEntity, Error as ClientError, Outcome, TableClient};
+use uuid::Uuid;
 
 use crate::Error;
-use row::NewItem;
+use crate::error::is_final;
+use crate::ids::attempt_id;
+use row::{NewItem, State};
 
 pub use item::Item;
 pub use worker::{Failed, Pass, Worker};
@@ -52,18 +55,29 @@ impl<W: TableEntity> Outbox<W> {
         Self { table: table.with_entity(), name: name.into(), work: PhantomData }
     }
 
-    /// Adds the insert of an item to the transaction of its cause, so that the service applies both or neither.
+    /// Applies the transaction of a cause together with the insert of an item: both or neither. The item is the last
+    /// operation.
     ///
-    /// The transaction succeeds at most once if its cause does: if it names the version of a row that it changes, or
-    /// inserts a row that stays. Otherwise a request that arrives twice inserts the item again, also after the first one
-    /// is done.
+    /// The cause names the version of a row that it changes, or inserts a row that stays. Otherwise a request that
+    /// arrives twice inserts the item again after the first one is done.
+    ///
+    /// An error after a request was sent makes the call read the item back: if the item is that of this call, the call
+    /// succeeds. Read the cause again for its new version.
     ///
     /// # Errors
-    /// The transaction reports them, before it is sent: another table or partition than the item's, a column of the
-    /// work with the name of a column of the outbox. The service refuses the whole transaction with 409
-    /// `EntityAlreadyExists` if the outbox has an item with this RowKey.
-    pub fn enqueue<T: TableEntity>(&self, transaction: Transaction<T>, work: &W) -> Transaction<T> {
-        let item = NewItem::new(&self.name, work);
+    /// Before anything is sent: another table or partition than the item's, a column of the work with the name of a column
+    /// of the outbox, or an operation that the client refuses. The service refuses the whole transaction if it refuses the
+    /// cause, and with 409 `EntityAlreadyExists` if the outbox has an item with this RowKey. The [outcome](Error::outcome)
+    /// of 404, 409 and 412 is unknown unless the item is found: a proxy may have delivered the request twice, and a worker
+    /// may have done the item since. [`client`](Error::client) returns the refusal. Read the cause again and decide, as
+    /// after any conflict.
+    pub async fn enqueue<T: TableEntity>(
+        &self,
+        transaction: Transaction<T>,
+        work: &W,
+    ) -> Result<(), Error> {
+        let id = attempt_id();
+        let item = NewItem::new(&self.name, work, id);
         let (table, other) = (self.table.name(), transaction.table());
         let item = if table == other {
             item
@@ -72,18 +86,19 @@ impl<W: TableEntity> Outbox<W> {
                 "the outbox is in table {table}, the transaction in table {other}"
             ))
         };
-        transaction.with_entity().insert(&item).with_entity()
+        match transaction.with_entity().insert(&item).await {
+            Ok(_) => Ok(()),
+            Err(error) => self.confirm(error, item, id).await,
+        }
     }
 
     /// Inserts an item without a cause in this table.
     ///
     /// # Errors
-    /// 409 `EntityAlreadyExists` if the outbox has an item with this RowKey. If the outcome is unknown, the item may be
-    /// running, or already done: insert it again only if its steps may run again.
+    /// The errors of [`enqueue`](Self::enqueue). If the outcome is unknown, the item may be running, or already done:
+    /// insert it again only if its steps may run again.
     pub async fn insert(&self, work: &W) -> Result<(), Error> {
-        let item = NewItem::new(&self.name, work);
-        self.table.with_entity().insert(&item).exact().await?;
-        Ok(())
+        self.enqueue(self.table.transaction(), work).await
     }
 
     /// Returns whether the work has an item that is not done. It may be held, waiting or parked.
@@ -91,8 +106,8 @@ impl<W: TableEntity> Outbox<W> {
     /// # Errors
     /// The errors of a read.
     pub async fn contains(&self, work: &W) -> Result<bool, Error> {
-        row::check_name(&self.name).map_err(azure_table_client::Error::from)?;
-        let key = row::item_key(&self.name, work).map_err(azure_table_client::Error::from)?;
+        row::check_name(&self.name)?;
+        let key = row::item_key(&self.name, work)?;
         Ok(self.table.contains(key).primary_only().await?)
     }
 
@@ -101,18 +116,43 @@ impl<W: TableEntity> Outbox<W> {
     /// `key` is the key of the item in [`Pass::parked`].
     ///
     /// # Errors
-    /// 404 if the item does not exist, 412 if another program changed it concurrently.
+    /// 404 if the item does not exist. 412, with an unknown outcome, if another program changed it concurrently and it is
+    /// still parked. A request failed.
     pub async fn resume(&self, key: impl IntoKey) -> Result<(), Error> {
-        let key = key.into_key().map_err(azure_table_client::Error::from)?;
-        let found = self.table.with_entity::<row::State>().get(&key).primary_only().await?;
+        let key = key.into_key()?;
+        let items = self.table.with_entity::<State>();
+        let found = items.get(&key).primary_only().await?;
         let row = row::resumed(&key, &found);
-        self.table.merge(&row, &found.etag).accept_matching_state(true).await?;
-        Ok(())
+        match self.table.merge(&row, &found.etag).accept_matching_state(true).await {
+            Ok(_) => Ok(()),
+            Err(error) if is_final(&error) => Err(error.into()),
+            Err(error) => match items.get_if_exists(&key).primary_only().await {
+                Ok(Some(item)) if !item.is_parked() => Ok(()),
+                _ => Err(Error::unknown(error)),
+            },
+        }
     }
 
     /// Creates a worker. `holder` is a text for people, such as the name of the machine.
     pub fn worker(&self, holder: impl Into<String>) -> Worker<W> {
         Worker::new(self.clone(), holder.into())
+    }
+
+    /// Reads an item back after its insert failed: its id proves the transaction.
+    async fn confirm(&self, error: ClientError, item: NewItem, id: Uuid) -> Result<(), Error> {
+        if error.outcome() == Outcome::Applied {
+            return Ok(());
+        }
+        if is_final(&error) {
+            return Err(error.into());
+        }
+        let items = self.table.with_entity::<State>();
+        let found = items.get_if_exists(item.key?).primary_only().await;
+        match found {
+            Ok(Some(item)) if item.enqueue_id == Some(id) => Ok(()),
+            // A worker may have done the item and deleted it.
+            _ => Err(Error::unknown(error)),
+        }
     }
 
     /// The rows of the items in this partition, or in all partitions.

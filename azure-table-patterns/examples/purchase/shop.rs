@@ -1,6 +1,7 @@
 //! A shop whose orders are in the partitions of its customers, and whose stock is in the partitions of its articles.
 
-use azure_table_client::{Error, TableClient, TableEntity, TableEnum, TableServiceClient};
+use azure_table_client::{TableClient, TableEntity, TableEnum, TableServiceClient};
+use azure_table_patterns::Error;
 use azure_table_patterns::outbox::Outbox;
 
 #[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
@@ -85,8 +86,7 @@ impl Shop {
             article: order.article.clone(),
             quantity: order.quantity,
         };
-        self.outbox.enqueue(self.orders.transaction().insert(order), &work).await?;
-        Ok(())
+        self.outbox.enqueue(self.orders.transaction().insert(order), &work).await
     }
 
     /// The steps of a worker. Each of them can run again, also late and by two workers.

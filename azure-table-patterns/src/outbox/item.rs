@@ -126,8 +126,7 @@ impl<W: TableEntity> Item<W> {
     }
 
     fn columns(&self) -> Result<DynamicEntity, Error> {
-        let columns = row::columns_of(&self.name, &self.work);
-        let columns = columns.map_err(azure_table_client::Error::from)?;
+        let columns = row::columns_of(&self.name, &self.work)?;
         Ok(row::with_progress(columns, self.token()))
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row};
-use azure_table_client::{DynamicEntity, EntityKey, TableEntity};
+use azure_table_client::{DynamicEntity, ETag, EntityKey, TableEntity};
+use uuid::Uuid;
 
 use crate::lease;
 
@@ -12,8 +13,9 @@ const PROGRESS: &str = "Progress";
 const RETRY_MS: &str = "RetryMs";
 const FAILURE: &str = "Failure";
 const PARKED: &str = "Parked";
+const ENQUEUE_ID: &str = "EnqueueId";
 
-const COLUMNS: [&str; 4] = [PROGRESS, RETRY_MS, FAILURE, PARKED];
+const COLUMNS: [&str; 5] = [PROGRESS, RETRY_MS, FAILURE, PARKED, ENQUEUE_ID];
 
 /// Between the name of the outbox and the RowKey of the work.
 pub(super) const SEPARATOR: char = '!';
@@ -25,7 +27,7 @@ fn is_reserved(column: &str) -> bool {
     COLUMNS.contains(&column) || lease::COLUMNS.contains(&column)
 }
 
-/// The columns that workers write besides those of the lease and of the work.
+/// The columns of an item besides those of the lease and of the work.
 #[derive(Debug, TableEntity)]
 #[table(rename_all = "PascalCase")]
 pub(super) struct State {
@@ -33,11 +35,20 @@ pub(super) struct State {
     partition: String,
     #[table(row_key)]
     row: String,
+    #[table(etag)]
+    pub(super) etag: ETag,
+    /// The call that inserted the item.
+    pub(super) enqueue_id: Option<Uuid>,
     token: Option<i64>,
     progress: Option<i64>,
     retry_ms: Option<i64>,
     parked: Option<bool>,
     released: Option<bool>,
+}
+
+/// Whether an item is kept for people, also if its other columns cannot be read.
+pub(super) fn is_parked(row: &DynamicEntity) -> bool {
+    row.get(PARKED) == Some(Ok(true))
 }
 
 impl State {
@@ -132,13 +143,14 @@ pub(super) fn work_of<W: TableEntity>(name: &str, row: &DynamicEntity) -> Result
 
 /// A new item, or the reason why it is refused; the transaction that inserts it reports the reason.
 pub(super) struct NewItem {
-    key: Result<EntityKey, KeyError>,
+    pub(super) key: Result<EntityKey, KeyError>,
     row: Result<DynamicEntity, EncodeError>,
 }
 
 impl NewItem {
-    pub(super) fn new<W: TableEntity>(name: &str, work: &W) -> Self {
-        Self { key: item_key(name, work), row: columns_of(name, work) }
+    pub(super) fn new<W: TableEntity>(name: &str, work: &W, id: Uuid) -> Self {
+        let row = columns_of(name, work).map(|row| row.with(ENQUEUE_ID, id));
+        Self { key: item_key(name, work), row }
     }
 
     /// Refuses the item.

@@ -6,18 +6,19 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::client::EntityStream;
 use azure_table_client::entity::TableEntity;
-use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode};
+use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode, ErrorKind};
 use futures_util::TryStreamExt as _;
 
 use super::row::{self, State};
 use super::{Item, Outbox};
 use crate::Error;
-use crate::lease::Lease;
+use crate::lease::{Guard, Lease};
 
 /// Finds the items of an [`Outbox`] and runs their steps, one item at a time.
 ///
-/// It remembers since when it has seen the same version of an item, so it has to live longer than the lease of a
-/// worker that has stopped: keep it, and make another pass later.
+/// A worker remembers since when it has seen the same version of an item. One that is created for each pass therefore never
+/// repeats a failed item, and never takes over the items of a worker that has stopped. Programs that call
+/// [`next`](Self::next) keep the worker and make another pass later.
 pub struct Worker<W> {
     outbox: Outbox<W>,
     holder: String,
@@ -58,9 +59,10 @@ pub struct Pass {
     pub waiting: usize,
     /// The number of items that another worker took over while this one ran their steps.
     pub lost: usize,
-    /// The items that could not be read or acquired, and those whose steps failed.
+    /// The items that could not be acquired or read as the work, and those whose steps failed.
     pub failed: Vec<Failed>,
-    /// The items that are kept for people, because their attempts are used up; see [`Outbox::resume`].
+    /// The items that are kept for people: their attempts are used up, or another program wrote an invalid value to a
+    /// column of the outbox. See [`Outbox::resume`].
     pub parked: Vec<EntityKey>,
 }
 
@@ -179,7 +181,10 @@ impl<W: TableEntity> Worker<W> {
         match ended {
             Ok(()) => self.pass.done += 1,
             Err(error) if item.is_finished => self.failed(item.key(), &error),
-            Err(error) => self.fail(&mut item, error).await,
+            Err(error) => {
+                let (key, attempts) = (item.key().clone(), item.attempts());
+                self.fail(&key, &mut item.guard, attempts, error).await;
+            }
         }
     }
 
@@ -189,7 +194,7 @@ impl<W: TableEntity> Worker<W> {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        row::check_name(&self.outbox.name).map_err(azure_table_client::Error::from)?;
+        row::check_name(&self.outbox.name)?;
         Lease::new(&self.outbox.table, ("", ""), self.ttl).check()?;
         let mut partitions = self.partitions.clone();
         partitions.reverse();
@@ -203,41 +208,57 @@ impl<W: TableEntity> Worker<W> {
     /// Acquires an item if it is free and its wait has passed.
     async fn acquire(&mut self, row: &DynamicEntity) -> Option<Item<W>> {
         match self.try_acquire(row).await {
-            Ok(item) => item,
+            Ok(item) => return item,
             // Another worker has deleted it since the query.
-            Err(Error::Client(gone)) if gone.code() == Some(&ErrorCode::ResourceNotFound) => None,
-            Err(error) => {
-                self.failed(row.key(), &error);
-                None
-            }
+            Err(Error::Client(gone)) if gone.code() == Some(&ErrorCode::ResourceNotFound) => {}
+            Err(error) if error.kind() == Some(ErrorKind::Decode) => self.park(row, error).await,
+            Err(error) => self.failed(row.key(), &error),
         }
+        None
     }
 
     async fn try_acquire(&mut self, row: &DynamicEntity) -> Result<Option<Item<W>>, Error> {
-        let state: State = row.to_entity().map_err(azure_table_client::Error::from)?;
-        if state.is_parked() {
+        if row::is_parked(row) {
             self.pass.parked.push(row.key().clone());
             return Ok(None);
         }
-        let work = row::work_of(&self.outbox.name, row).map_err(azure_table_client::Error::from)?;
+        let state: State = row.to_entity()?;
         let now = self.outbox.table.clock().instant();
         let sighting = self.look(row, now);
         let is_waiting = now.saturating_duration_since(sighting.since) < state.wait();
         let guard = if is_waiting { None } else { sighting.lease.acquire_row(row, now).await? };
-        let Some(guard) = guard else {
+        let Some(mut guard) = guard else {
             self.pass.waiting += 1;
             return Ok(None);
         };
         let attempts = state.attempts(guard.token());
-        let (name, key) = (self.outbox.name.clone(), row.key().clone());
-        let mut item = Item::new(work, guard, name, key, attempts);
-        if attempts > i64::from(self.attempts) {
+        let work = if attempts > i64::from(self.attempts) {
             // The workers of the last attempts have stopped without recording a failure.
-            let text = format!("{} attempts ended without a result", attempts - 1);
-            self.fail(&mut item, text).await;
-            return Ok(None);
+            Err(format!("{} attempts ended without a result", attempts - 1))
+        } else {
+            // A newer version of the program may read the work, so this attempt counts like one of the steps.
+            row::work_of(&self.outbox.name, row).map_err(|error| error.to_string())
+        };
+        match work {
+            Ok(work) => {
+                let (name, key) = (self.outbox.name.clone(), row.key().clone());
+                Ok(Some(Item::new(work, guard, name, key, attempts)))
+            }
+            Err(error) => {
+                self.fail(row.key(), &mut guard, attempts, error).await;
+                Ok(None)
+            }
         }
-        Ok(Some(item))
+    }
+
+    /// Parks an item that no worker can acquire, because a column of the outbox has an invalid value.
+    async fn park(&mut self, row: &DynamicEntity, error: Error) {
+        let columns = row::failed(row.key(), &error.to_string(), Duration::ZERO, true);
+        let Some(etag) = row.etag() else { return self.failed(row.key(), &error) };
+        match self.outbox.table.merge(&columns, etag).accept_matching_state(true).await {
+            Ok(_) => self.pass.parked.push(row.key().clone()),
+            Err(_) => self.failed(row.key(), &error),
+        }
     }
 
     /// Remembers the version of an item.
@@ -256,14 +277,14 @@ impl<W: TableEntity> Worker<W> {
     }
 
     /// Records a failure and releases the item.
-    async fn fail(&mut self, item: &mut Item<W>, error: String) {
-        let is_parked = item.attempts() >= i64::from(self.attempts);
-        let columns = row::failed(item.key(), &error, self.wait(item.attempts()), is_parked);
-        match item.guard.release_with(&columns).await {
+    async fn fail(&mut self, key: &EntityKey, guard: &mut Guard, attempts: i64, error: String) {
+        let is_parked = attempts >= i64::from(self.attempts);
+        let columns = row::failed(key, &error, self.wait(attempts), is_parked);
+        match guard.release_with(&columns).await {
             Err(Error::Lost { .. }) => self.pass.lost += 1,
-            Ok(()) if is_parked => self.pass.parked.push(item.key().clone()),
+            Ok(()) if is_parked => self.pass.parked.push(key.clone()),
             // An item whose failure is not recorded becomes free when its lease ends.
-            _ => self.failed(item.key(), &error),
+            _ => self.failed(key, &error),
         }
     }
 

@@ -4,6 +4,7 @@ mod chaos;
 mod crashes;
 mod input;
 mod late_reads;
+mod repeated;
 mod requests;
 mod usage;
 mod world;

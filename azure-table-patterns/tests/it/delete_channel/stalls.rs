@@ -142,7 +142,8 @@ async fn a_late_request_is_not_about_a_new_channel() {
         stall.resumed.notify_one();
     };
     let (requested, ()) = tokio::join!(request_deletion(&late, "Doomed"), meanwhile);
-    let azure_table_patterns::Error::Client(refused) = requested.unwrap_err() else { panic!() };
+    let error = requested.unwrap_err();
+    let refused = error.client().unwrap();
     assert_eq!(refused.code(), Some(&ErrorCode::UpdateConditionNotSatisfied));
     assert_eq!(work(&mock.client(), "second").await, 0);
     assert_eq!(contents(&database, "Doomed").await, (true, 50, false));

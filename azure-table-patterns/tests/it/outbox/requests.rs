@@ -61,6 +61,8 @@ async fn requests_under_a_conflict() {
     let (mut first, mut second) = (outbox.worker("a").ttl(TTL), outbox.worker("b").ttl(TTL));
     let mut old = first.next().await.unwrap().unwrap();
     sent(&mock);
+    assert!(outbox.insert(&copy("7")).await.is_err());
+    assert_eq!(sent(&mock), 2, "insert again: the refused write, and a read of the item");
     // The second worker looks at the item that is held, and acquires the other one.
     let other = second.next().await.unwrap().unwrap();
     assert_eq!(sent(&mock), 2);

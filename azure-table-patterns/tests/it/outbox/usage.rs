@@ -24,16 +24,17 @@ async fn a_cause_and_its_item_are_applied_together() {
     assert!(outbox.contains(&copy("7")).await.unwrap());
     let item = row(&mock).unwrap();
     let columns: Vec<_> = item.properties().map(|(name, _)| name).collect();
-    assert_eq!(columns, ["Target", "Step"], "other languages insert the columns of the work");
+    assert_eq!(columns, ["Target", "Step", "EnqueueId"]);
 
     // The cause fails, and no item is inserted.
     let again = outbox.enqueue(table.transaction().insert(&order), &copy("8")).await;
-    assert!(again.unwrap_err().is_conflict());
+    assert!(again.unwrap_err().client().unwrap().is_conflict());
     assert!(!outbox.contains(&copy("8")).await.unwrap());
     // The item exists, and the cause is not applied.
     let order = DynamicEntity::new("oslo", "order-8");
     let again = outbox.enqueue(table.transaction().insert(&order), &copy("7")).await.unwrap_err();
-    assert!(again.is_conflict() && again.batch_index() == Some(1));
+    let refusal = again.client().unwrap();
+    assert!(refusal.is_conflict() && refusal.batch_index() == Some(1));
     assert!(mock.row("Orders", "oslo", "order-8").is_none());
 }
 
@@ -43,7 +44,7 @@ async fn steps_end_an_item() {
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
     let twice = outbox.insert(&copy("7")).await.unwrap_err();
-    assert_eq!(twice.outcome(), Outcome::NotApplied);
+    assert!(twice.client().unwrap().is_conflict());
     let mut worker = outbox.worker("w1").ttl(TTL);
     let mut item = worker.next().await.unwrap().unwrap();
     assert_eq!((item.token(), item.attempts(), item.is_valid()), (1, 1, true));
@@ -201,18 +202,62 @@ async fn partitions_limit_a_pass() {
     assert_eq!(mock.row_count("Orders"), Some(4));
 }
 
+/// Another program may read it: a newer version, which is started before the attempts are used up.
 #[tokio::test(start_paused = true)]
-async fn a_row_that_is_no_work_is_reported_and_kept() {
+async fn an_item_that_is_not_decoded_waits_and_is_parked() {
     let mock = mock_with_table().await;
     let outbox = outbox(&mock);
     let table = orders(&mock);
-    table.insert(&DynamicEntity::new("oslo", "copy!6").with("Step", "x")).await.unwrap();
+    let row = DynamicEntity::new("oslo", "copy!6").with("Target", "Archive").with("Step", "x");
+    table.insert(&row).await.unwrap();
     outbox.insert(&copy("7")).await.unwrap();
-    let mut worker = outbox.worker("w");
+    let mut worker = outbox.worker("w").attempts(3).waits(TTL, TTL);
+    let mut failures = 0;
+    for at in 0..10 {
+        pass(&mut worker, async |_| Ok::<(), Error>(())).await;
+        assert_eq!(worker.pass().done, usize::from(at == 0));
+        failures += worker.pass().failed.len();
+        if !worker.pass().parked.is_empty() {
+            break;
+        }
+        sleep(TTL / 2).await;
+    }
+    assert_eq!((failures, worker.pass().parked.len()), (2, 1));
+    let row = mock.row("Orders", "oslo", "copy!6").unwrap();
+    let failure = row.get::<String>("Failure").unwrap().unwrap();
+    assert!(failure.contains("Step"), "{failure}");
+    assert_eq!(row.get::<i64>("Token"), Some(Ok(3)));
+
+    // Once the row is corrected, the item can be resumed.
+    table.merge(&DynamicEntity::new("oslo", "copy!6").with("Step", 1), IfMatch::Any).await.unwrap();
+    outbox.resume(row.key()).await.unwrap();
     pass(&mut worker, async |_| Ok::<(), Error>(())).await;
-    assert_eq!((worker.pass().done, worker.pass().failed.len()), (1, 1));
-    assert_eq!(worker.pass().failed[0].key.row_key, "copy!6");
-    table.delete(("oslo", "copy!6"), IfMatch::Any).await.unwrap();
+    assert_eq!(worker.pass().done, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_whose_own_columns_are_invalid_is_parked_at_once() {
+    let mock = mock_with_table().await;
+    let outbox = outbox(&mock);
+    let table = orders(&mock);
+    let row = |id: &str| DynamicEntity::new("oslo", format!("copy!{id}")).with("Step", 0);
+    for (id, row) in [
+        ("1", row("1").with("Token", "x")),
+        ("2", row("2").with("Token", 1_i64)),
+        ("3", row("3").with("Parked", "yes")),
+        ("4", row("4").with("Token", i64::MAX).with("Released", true)),
+    ] {
+        table.insert(&row).await.unwrap();
+        let mut worker = outbox.worker("w");
+        for _ in 0..2 {
+            assert!(worker.next().await.unwrap().is_none());
+            let pass = worker.pass();
+            assert_eq!((pass.failed.len(), pass.parked.len()), (0, 1), "{id}: {pass:?}");
+        }
+        let row = mock.row("Orders", "oslo", &format!("copy!{id}")).unwrap();
+        assert!(row.get::<String>("Failure").unwrap().is_ok());
+        table.delete(row.key(), IfMatch::Any).await.unwrap();
+    }
 }
 
 /// The page therefore requires that only one item writes a fenced row.
