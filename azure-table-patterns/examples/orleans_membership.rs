@@ -5,6 +5,8 @@
 //! [versioned partition](azure_table_patterns::versioned_partition) gives that for rows of any form: here, for those
 //! that the Azure Table provider of Orleans writes.
 //!
+//! `orleans_membership/table.rs` states what it assumes about proxies that deliver a request twice.
+//!
 //! `cargo run -p azure-table-patterns --example orleans_membership` runs it on the mock.
 
 #![allow(missing_docs, clippy::print_stdout, reason = "an example")]

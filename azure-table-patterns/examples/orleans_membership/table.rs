@@ -1,4 +1,8 @@
 //! The membership table of Orleans in the rows that its Azure Table provider reads and writes.
+//!
+//! Requests may be lost, late, or delivered twice by a proxy. The table stays consistent, since each change names the version
+//! that was read. The result of a change assumes that it is delivered once: otherwise it may be applied although the call
+//! returned `false`, or the error of a busy service. A silo therefore reads the table before its next change.
 
 use azure_table_client::{
     ETag, EntityKey, Error as ClientError, IfMatch, Outcome, Stored, TableClient, TableEntity,
