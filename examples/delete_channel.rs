@@ -35,10 +35,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     request_deletion(&database, NAME).await?;
     steps.done("a deletion is requested", "");
     let mut worker = database.outbox().worker("example");
-    while let Some(mut item) = worker.next().await? {
-        let ended = delete(&database, &mut item).await;
-        worker.end(item, ended).await;
-    }
+    let database = &database;
+    let delete = |mut item| async move { delete(database, &mut item).await };
+    // A server passes the signal that stops it; this program stops after the first item.
+    worker.run(delete, async {}).await?;
     steps.done("a worker deletes the channel", format!("{} channel deleted", worker.pass().done));
 
     let channels = database.channels.query().partition(NAME).count().await?;

@@ -13,3 +13,10 @@ pub(crate) fn is_refused_for_good(error: &Error) -> bool {
     let is_single = error.attempts() <= 1 && !error.is_throttled();
     error.outcome() == Outcome::NotApplied && is_single
 }
+
+/// Whether the failure also proves that no other delivery of the write was applied before: the first delivery changes the
+/// rows, so that the second one is refused (404, 409, 412).
+pub(crate) fn was_never_applied(error: &Error) -> bool {
+    let may_follow = matches!(error.status(), Some(404 | 409 | 412));
+    !was_sent(error) || is_refused_for_good(error) && !may_follow
+}

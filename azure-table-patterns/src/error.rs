@@ -221,14 +221,6 @@ macro_rules! from_client {
 
 from_client!(KeyError, EncodeError, DecodeError);
 
-/// Whether a failure shows that no delivery of the request was applied, or will be. A proxy may deliver a request twice,
-/// and return the response to either delivery: the first one changes the rows, so that the second one is refused (404,
-/// 409, 412), and a busy service (429, 503) refuses only one of them.
-pub(crate) fn is_final(error: &ClientError) -> bool {
-    let refuses_each = !matches!(error.status(), Some(404 | 409 | 412 | 429 | 503));
-    error.outcome() == Outcome::NotApplied && (error.attempts() == 0 || refuses_each)
-}
-
 #[cfg(test)]
 mod tests {
     use azure_table_client::DynamicEntity;
@@ -242,7 +234,6 @@ mod tests {
         mock.faults().add(Fault::busy());
         let table = mock.client().table_named::<DynamicEntity>("Orders");
         let busy = table.get(("p", "r")).await.unwrap_err();
-        assert!(!is_final(&busy));
         for error in [Error::from(busy.clone()), Error::unknown(busy)] {
             assert!(error.is_throttled() && error.kind() == Some(ErrorKind::Service), "{error}");
             assert_eq!(error.client().and_then(ClientError::status), Some(503));

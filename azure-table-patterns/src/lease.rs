@@ -4,21 +4,25 @@
 
 mod fence;
 mod guard;
-mod hold;
+mod held;
+mod renewal;
 mod row;
 
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use azure_table_client::{
-    Confirmation, DynamicEntity, ETag, EntityKey, Outcome, TableClient, TableEntity,
+    Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, TableClient,
+    TableEntity,
 };
 use futures_util::future::{Either, select};
+use uuid::Uuid;
 
 use crate::Error;
-use crate::ids::attempt_id;
+use crate::delivery::was_never_applied;
+use held::{Held, Version};
 use row::{Acquisition, LeaseRow};
 
 pub use fence::merge_fenced;
@@ -27,6 +31,9 @@ pub use guard::Guard;
 /// The shortest and the longest time to live.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most acquisitions of unknown outcome that a lease recognizes.
+const MOST_OPEN: usize = 16;
 
 /// The columns that only a lease writes.
 pub(crate) const COLUMNS: [&str; 6] = row::COLUMNS;
@@ -42,8 +49,8 @@ pub struct Lease {
     margin: Duration,
     holder: String,
     inserts: bool,
-    /// The acquisition that is not yet a guard.
-    acquisition: Acquisition,
+    /// The ids of acquisitions whose outcome is unknown: no guard was created for them.
+    open: Vec<Uuid>,
     seen: Option<Seen>,
 }
 
@@ -71,7 +78,7 @@ impl Lease {
             margin: ttl / 10,
             holder: String::new(),
             inserts: true,
-            acquisition: Acquisition::new(attempt_id()),
+            open: Vec::new(),
             seen: None,
         }
     }
@@ -199,8 +206,7 @@ impl Lease {
 
     /// Whether no guard of this row can be valid any more.
     fn is_free(&mut self, row: &LeaseRow, arrived: Instant) -> Result<bool, Error> {
-        // A write of this value whose outcome was unknown: no guard was created for it.
-        let is_own = row.attempt == Some(self.acquisition.id);
+        let is_own = row.attempt.is_some_and(|id| self.open.contains(&id));
         if !row.is_held() || is_own {
             return Ok(true);
         }
@@ -217,12 +223,17 @@ impl Lease {
 
     /// Writes this program as the holder: an insert, or a merge of the version with this ETag.
     async fn write(&mut self, token: i64, etag: Option<&ETag>) -> Result<Option<Guard>, Error> {
-        let number = self.acquisition.next();
+        // Each write has an id of its own: a copy of this program, from before the write, draws another one.
+        let mut acquisition = Acquisition::new(self.table.clock().random_id()?);
+        let number = acquisition.next();
         if etag.is_none() {
-            self.acquisition.last_insert = number;
+            acquisition.last_insert = number;
         }
-        let columns = self.acquisition.columns(token, &self.key);
-        let row = row::held(columns, &self.holder, self.ttl);
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(acquisition.id);
+        let row = row::held(acquisition.columns(token, &self.key), &self.holder, self.ttl);
         let call = match etag {
             None => self.table.insert(&row),
             Some(etag) => self.table.merge(&row, etag),
@@ -231,47 +242,59 @@ impl Lease {
         let call = call.accept_matching_state(true).deadline(self.ttl / 3);
         // Another program may see the first attempt, although the client reports a later one.
         let sent = self.table.clock().instant();
-        match call.await {
+        let etag = match call.await {
             // The write id proves the write, but it may still be in the row of a later holder.
             Ok(written) if written.confirmation == Confirmation::WriteId => {
-                let rows = self.table.with_entity::<LeaseRow>();
-                let row = rows.get_if_exists(&self.key).primary_only().await;
-                let row = row.map_err(Error::unknown)?;
-                let row = row.filter(|row| row.write_of(token, &self.acquisition).is_some());
-                Ok(row.map(|row| self.guard(token, row.etag, sent)))
+                self.read_back(token, &acquisition).await.map_err(Error::unknown)?
             }
-            Ok(written) => Ok(Some(self.guard(token, written.etag, sent))),
-            Err(error) if self.is_lost_race(&error) => {
-                self.seen = None;
-                Ok(None)
+            Ok(written) => Some(written.etag),
+            Err(error) if error.outcome() == Outcome::NotApplied && !was_never_applied(&error) => {
+                match self.read_back(token, &acquisition).await.map_err(Error::unknown)? {
+                    Some(etag) => Some(etag),
+                    None if self.is_lost_race(&error) => None,
+                    // Only the holder deletes the row, so this write was not applied.
+                    None if error.is_not_found() => return Err(error.into()),
+                    None => return Err(Error::unknown(error)),
+                }
             }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => return Err(error.into()),
+        };
+        self.seen = None;
+        Ok(etag.map(|etag| self.guard(token, acquisition, etag, sent)))
+    }
+
+    /// Reads the row after a write, and returns its version if it is that of the write.
+    async fn read_back(
+        &self,
+        token: i64,
+        acquisition: &Acquisition,
+    ) -> Result<Option<ETag>, ClientError> {
+        let rows = self.table.with_entity::<LeaseRow>();
+        let row = rows.get_if_exists(&self.key).primary_only().await?;
+        let row = row.filter(|row| row.write_of(token, acquisition).is_some());
+        Ok(row.map(|row| row.etag.clone()))
     }
 
     /// Whether another program wrote the row first.
-    fn is_lost_race(&self, error: &azure_table_client::Error) -> bool {
+    fn is_lost_race(&self, error: &ClientError) -> bool {
         let is_gone = self.inserts && error.is_not_found();
-        error.outcome() == Outcome::NotApplied
-            && (error.is_conflict() || error.is_precondition_failed() || is_gone)
+        error.is_conflict() || error.is_precondition_failed() || is_gone
     }
 
-    fn guard(&mut self, token: i64, etag: ETag, sent: Instant) -> Guard {
-        self.seen = None;
+    fn guard(&mut self, token: i64, acquisition: Acquisition, etag: ETag, sent: Instant) -> Guard {
+        self.open.clear();
         let validity = self.ttl.saturating_sub(self.margin);
-        let acquisition = std::mem::replace(&mut self.acquisition, Acquisition::new(attempt_id()));
-        Guard {
+        let version = Version { acquisition, etag, deletes: false };
+        let held = Held {
             table: self.table.clone(),
             key: self.key.clone(),
             ttl: self.ttl,
             validity,
             token,
-            acquisition,
-            etag,
-            valid_until: sent + validity,
-            is_lost: false,
-            deletes: false,
-        }
+            valid_until: Mutex::new(Some(sent + validity)),
+            version: version.into(),
+        };
+        Guard { held: Arc::new(held) }
     }
 
     /// The time until the next look at the row.

@@ -22,7 +22,6 @@ mod backoff;
 mod delivery;
 mod error;
 pub mod event_stream;
-mod ids;
 pub mod indexed;
 pub mod lease;
 pub mod outbox;

@@ -16,8 +16,7 @@ use azure_table_client::{DynamicEntity, Error as ClientError, Outcome, TableClie
 use uuid::Uuid;
 
 use crate::Error;
-use crate::error::is_final;
-use crate::ids::attempt_id;
+use crate::delivery::was_never_applied;
 use row::{NewItem, State};
 
 pub use item::Item;
@@ -68,15 +67,15 @@ impl<W: TableEntity> Outbox<W> {
     /// Before anything is sent: another table or partition than the item's, a column of the work with the name of a column
     /// of the outbox, or an operation that the client refuses. The service refuses the whole transaction if it refuses the
     /// cause, and with 409 `EntityAlreadyExists` if the outbox has an item with this RowKey. The [outcome](Error::outcome)
-    /// of 404, 409 and 412 is unknown unless the item is found: a proxy may have delivered the request twice, and a worker
-    /// may have done the item since. [`client`](Error::client) returns the refusal. Read the cause again and decide, as
+    /// of 404, 409, 412, 429 and 503 is unknown unless the item is found: a proxy may have delivered the request twice, and a
+    /// worker may have done the item since. [`client`](Error::client) returns the refusal. Read the cause again and decide, as
     /// after any conflict.
     pub async fn enqueue<T: TableEntity>(
         &self,
         transaction: Transaction<T>,
         work: &W,
     ) -> Result<(), Error> {
-        let id = attempt_id();
+        let id = self.table.clock().random_id()?;
         let item = NewItem::new(&self.name, work, id);
         let (table, other) = (self.table.name(), transaction.table());
         let item = if table == other {
@@ -125,7 +124,7 @@ impl<W: TableEntity> Outbox<W> {
         let row = row::resumed(&key, &found);
         match self.table.merge(&row, &found.etag).accept_matching_state(true).await {
             Ok(_) => Ok(()),
-            Err(error) if is_final(&error) => Err(error.into()),
+            Err(error) if was_never_applied(&error) => Err(error.into()),
             Err(error) => match items.get_if_exists(&key).primary_only().await {
                 Ok(Some(item)) if !item.is_parked() => Ok(()),
                 _ => Err(Error::unknown(error)),
@@ -143,7 +142,7 @@ impl<W: TableEntity> Outbox<W> {
         if error.outcome() == Outcome::Applied {
             return Ok(());
         }
-        if is_final(&error) {
+        if was_never_applied(&error) {
             return Err(error.into());
         }
         let items = self.table.with_entity::<State>();

@@ -1,4 +1,7 @@
 //! The deletion of a channel with all its blogs, which are in another table.
+//!
+//! Requests may be lost, late, or delivered twice by a proxy: each write names the version that it has read, and the outbox
+//! reads back its own writes after a refusal. A deletion of blogs that is refused reads the blogs again.
 
 use azure_table_client::client::TableSet;
 use azure_table_client::{DynamicEntity, TableClient, TableEntity};

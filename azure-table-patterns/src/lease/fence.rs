@@ -2,6 +2,7 @@
 
 use azure_table_client::{DynamicEntity, EntityKey, Outcome, TableClient, TableEntity};
 
+use crate::delivery::was_never_applied;
 use crate::{Error, backoff};
 
 const TOKEN: &str = "LeaseToken";
@@ -90,7 +91,8 @@ pub async fn merge_fenced<T: TableEntity>(
                 let is_lost_race =
                     error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
                 if !is_lost_race || error.outcome() != Outcome::NotApplied || round == ROUNDS {
-                    return Err(report(error));
+                    let is_open = round > 1 || !was_never_applied(&error);
+                    return Err(Error::from(error).unless_proved(is_open));
                 }
             }
         }

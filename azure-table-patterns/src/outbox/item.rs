@@ -1,5 +1,8 @@
 //! An item that a worker holds.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
 use azure_table_client::client::Transaction;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::{DynamicEntity, EntityKey};
@@ -17,44 +20,65 @@ pub struct Item<W> {
     /// The work, as it was last saved. Change its columns to record progress, and [`save`](Self::save) or
     /// [`commit`](Self::commit) them.
     pub work: W,
+    pub(super) held: Arc<HeldItem>,
+}
+
+/// The part of an item that its worker keeps while the steps own the item.
+#[derive(Debug)]
+pub(super) struct HeldItem {
     pub(super) guard: Guard,
-    pub(super) is_finished: bool,
+    pub(super) key: EntityKey,
     name: String,
-    key: EntityKey,
-    attempts: i64,
+    attempts: AtomicI64,
+    is_finished: AtomicBool,
+}
+
+impl HeldItem {
+    pub(super) fn attempts(&self) -> i64 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.is_finished.load(Ordering::Relaxed)
+    }
+
+    /// Deletes the item with a last effect.
+    pub(super) async fn finish<U: TableEntity + Send + 'static>(
+        &self,
+        effect: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
+    ) -> Result<(), Error> {
+        self.guard.delete_row(effect).await?;
+        self.is_finished.store(true, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 impl<W> Item<W> {
-    pub(super) const fn new(
-        work: W,
-        guard: Guard,
-        name: String,
-        key: EntityKey,
-        attempts: i64,
-    ) -> Self {
-        Self { work, guard, is_finished: false, name, key, attempts }
+    pub(super) fn new(work: W, guard: Guard, name: String, key: EntityKey, attempts: i64) -> Self {
+        let (attempts, is_finished) = (AtomicI64::new(attempts), AtomicBool::new(false));
+        Self { work, held: Arc::new(HeldItem { guard, key, name, attempts, is_finished }) }
     }
 
     /// The key of the item.
-    pub const fn key(&self) -> &EntityKey {
-        &self.key
+    pub fn key(&self) -> &EntityKey {
+        &self.held.key
     }
 
     /// The fencing token: greater than that of every earlier holder of this item. It starts again at 1 if an item with
     /// the same key is inserted after this one is done.
-    pub const fn token(&self) -> i64 {
-        self.guard.token()
+    pub fn token(&self) -> i64 {
+        self.held.guard.token()
     }
 
     /// The number of attempts since progress was last saved, with this one; zero once this attempt has saved some.
-    pub const fn attempts(&self) -> i64 {
-        self.attempts
+    pub fn attempts(&self) -> i64 {
+        self.held.attempts()
     }
 
     /// Returns whether no other worker can hold the item now, by the clock of this machine. The result is out of date
     /// once the program pauses.
     pub fn is_valid(&self) -> bool {
-        self.guard.is_valid()
+        self.held.guard.is_valid()
     }
 
     /// Renews the lease. Success proves that no other worker has held the item since this one acquired it: rows
@@ -62,17 +86,23 @@ impl<W> Item<W> {
     ///
     /// # Errors
     /// [`Lost`](Error::Lost) if another worker has taken the item over, or it is done. A request failed.
-    pub async fn renew(&mut self) -> Result<(), Error> {
-        self.guard.renew().await
+    pub async fn renew(&self) -> Result<(), Error> {
+        self.held.guard.renew().await
     }
 
-    /// Runs `work`, which does not use the item, while the lease is renewed every third of its time to live. Drops
-    /// `work` when the lease becomes invalid.
+    /// Runs `work` while the lease is renewed every third of its time to live. Drops `work` when the lease becomes
+    /// invalid. [`Worker::run`](super::Worker::run) does this with all steps.
     ///
     /// # Errors
     /// [`Lost`](Error::Lost), with an unknown outcome if `work` had begun.
-    pub async fn hold<F: Future>(&mut self, work: F) -> Result<F::Output, Error> {
-        self.guard.hold(work).await
+    pub async fn hold<F: Future>(&self, work: F) -> Result<F::Output, Error> {
+        self.held.guard.hold(work).await
+    }
+
+    /// Returns a future that renews the lease until the item is dropped, ended or lost, for a task of its own; see
+    /// [`Guard::renewal`].
+    pub fn renewal(&self) -> impl Future<Output = ()> + Send + use<W> {
+        self.held.guard.renewal()
     }
 }
 
@@ -86,8 +116,8 @@ impl<W: TableEntity> Item<W> {
     /// client refuses its columns.
     pub async fn save(&mut self) -> Result<(), Error> {
         let columns = self.columns()?;
-        self.guard.update(&columns).await?;
-        self.attempts = 0;
+        self.held.guard.update(&columns).await?;
+        self.held.attempts.store(0, Ordering::Relaxed);
         Ok(())
     }
 
@@ -103,8 +133,8 @@ impl<W: TableEntity> Item<W> {
         effect: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
     ) -> Result<(), Error> {
         let columns = self.columns()?;
-        self.guard.commit_with(&columns, effect).await?;
-        self.attempts = 0;
+        self.held.guard.commit_with(&columns, effect).await?;
+        self.held.attempts.store(0, Ordering::Relaxed);
         Ok(())
     }
 
@@ -120,13 +150,11 @@ impl<W: TableEntity> Item<W> {
         &mut self,
         effect: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
     ) -> Result<(), Error> {
-        self.guard.delete_row(effect).await?;
-        self.is_finished = true;
-        Ok(())
+        self.held.finish(effect).await
     }
 
     fn columns(&self) -> Result<DynamicEntity, Error> {
-        let columns = row::columns_of(&self.name, &self.work)?;
+        let columns = row::columns_of(&self.held.name, &self.work)?;
         Ok(row::with_progress(columns, self.token()))
     }
 }

@@ -1,5 +1,7 @@
 //! A worker, which finds items and runs their steps.
 
+mod run;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,12 +11,14 @@ use azure_table_client::entity::TableEntity;
 use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode, ErrorKind};
 use futures_util::TryStreamExt as _;
 
+use super::item::HeldItem;
 use super::row::{self, State};
 use super::{Item, Outbox};
 use crate::Error;
 use crate::lease::{Guard, Lease};
 
-/// Finds the items of an [`Outbox`] and runs their steps, one item at a time.
+/// Finds the items of an [`Outbox`] and runs their steps, one item at a time. [`run`](Self::run) does this until the
+/// program stops.
 ///
 /// A worker remembers since when it has seen the same version of an item. One that is created for each pass therefore never
 /// repeats a failed item, and never takes over the items of a worker that has stopped. Programs that call
@@ -26,6 +30,8 @@ pub struct Worker<W> {
     attempts: u32,
     waits: (Duration, Duration),
     partitions: Vec<String>,
+    interval: Duration,
+    on_pass: Box<dyn FnMut(&Pass) + Send>,
     /// The versions that were seen last.
     sightings: HashMap<EntityKey, Sighting>,
     passes: u64,
@@ -93,6 +99,8 @@ impl<W: TableEntity> Worker<W> {
             attempts: 10,
             waits: (Duration::from_secs(1), Duration::from_secs(5 * 60)),
             partitions: Vec::new(),
+            interval: Duration::from_secs(5),
+            on_pass: Box::new(|_| {}),
             sightings: HashMap::new(),
             passes: 0,
             pass: Pass::default(),
@@ -128,6 +136,20 @@ impl<W: TableEntity> Worker<W> {
     #[must_use]
     pub fn partitions<P: Into<String>>(mut self, partitions: impl IntoIterator<Item = P>) -> Self {
         self.partitions = partitions.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the wait of [`run`](Self::run) between two passes; by default, 5 s.
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Calls `report` after each pass of [`run`](Self::run), to log the items that failed or are parked.
+    #[must_use]
+    pub fn on_pass(mut self, report: impl FnMut(&Pass) + Send + 'static) -> Self {
+        self.on_pass = Box::new(report);
         self
     }
 
@@ -172,19 +194,20 @@ impl<W: TableEntity> Worker<W> {
     /// If `ended` is `Ok`, the item is deleted, unless the steps called [`Item::finish`]. If it is an error, the worker
     /// records its text and releases the item, which waits for its next attempt. An item that another worker has taken
     /// over is left to that worker.
-    pub async fn end<E: fmt::Display>(&mut self, mut item: Item<W>, ended: Result<(), E>) {
+    pub async fn end<E: fmt::Display>(&mut self, item: Item<W>, ended: Result<(), E>) {
+        self.end_held(&item.held, ended.map_err(|error| error.to_string())).await;
+    }
+
+    async fn end_held(&mut self, item: &HeldItem, ended: Result<(), String>) {
         let ended = match ended {
-            Ok(()) if item.is_finished => Ok(()),
+            Ok(()) if item.is_finished() => Ok(()),
             Ok(()) => item.finish(|transaction| transaction).await.map_err(|it| it.to_string()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         };
         match ended {
             Ok(()) => self.pass.done += 1,
-            Err(error) if item.is_finished => self.failed(item.key(), &error),
-            Err(error) => {
-                let (key, attempts) = (item.key().clone(), item.attempts());
-                self.fail(&key, &mut item.guard, attempts, error).await;
-            }
+            Err(error) if item.is_finished() => self.failed(&item.key, &error),
+            Err(error) => self.fail(&item.key, &item.guard, item.attempts(), error).await,
         }
     }
 
@@ -227,7 +250,7 @@ impl<W: TableEntity> Worker<W> {
         let sighting = self.look(row, now);
         let is_waiting = now.saturating_duration_since(sighting.since) < state.wait();
         let guard = if is_waiting { None } else { sighting.lease.acquire_row(row, now).await? };
-        let Some(mut guard) = guard else {
+        let Some(guard) = guard else {
             self.pass.waiting += 1;
             return Ok(None);
         };
@@ -245,7 +268,7 @@ impl<W: TableEntity> Worker<W> {
                 Ok(Some(Item::new(work, guard, name, key, attempts)))
             }
             Err(error) => {
-                self.fail(row.key(), &mut guard, attempts, error).await;
+                self.fail(row.key(), &guard, attempts, error).await;
                 Ok(None)
             }
         }
@@ -277,7 +300,7 @@ impl<W: TableEntity> Worker<W> {
     }
 
     /// Records a failure and releases the item.
-    async fn fail(&mut self, key: &EntityKey, guard: &mut Guard, attempts: i64, error: String) {
+    async fn fail(&mut self, key: &EntityKey, guard: &Guard, attempts: i64, error: String) {
         let is_parked = attempts >= i64::from(self.attempts);
         let columns = row::failed(key, &error, self.wait(attempts), is_parked);
         match guard.release_with(&columns).await {

@@ -6,6 +6,8 @@ mod fence;
 mod guard;
 mod history;
 mod input;
+mod renewal;
+mod repeated;
 mod requests;
 mod unproved;
 
@@ -86,7 +88,7 @@ async fn a_contender_waits_for_the_time_to_live_of_the_holder() {
 #[tokio::test(start_paused = true)]
 async fn a_renewal_restarts_the_wait() {
     let (_mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     let mut contender = lease(&table);
     for _ in 0..10 {
         assert!(contender.acquire_now().await.unwrap().is_none());
@@ -105,7 +107,7 @@ async fn clocks_that_run_fast_and_slow_do_not_meet() {
     let (mock, _) = table().await;
     // The holder's clock is slow, so that its guard is valid for longer than the contender measures.
     for (holder, contender) in [(0.99, 1.01), (1.01, 0.99), (1.0, 1.0)] {
-        let mut guard = acquired(&mut lease(&machine(&mock, holder))).await;
+        let guard = acquired(&mut lease(&machine(&mock, holder))).await;
         let (start, mut contender) = (Instant::now(), lease(&machine(&mock, contender)));
         while guard.is_valid() {
             assert!(contender.acquire_now().await.unwrap().is_none());
@@ -149,7 +151,7 @@ async fn a_guard_that_is_dropped_is_not_released() {
 async fn a_row_with_other_columns_keeps_them() {
     let (mock, table) = table().await;
     table.insert(&DynamicEntity::new(KEY.0, KEY.1).with("Text", "import")).await.unwrap();
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     assert_eq!(guard.token(), 1);
     guard.renew().await.unwrap();
     let progress = DynamicEntity::new(KEY.0, KEY.1).with("Done", 7);

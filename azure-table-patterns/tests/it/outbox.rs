@@ -6,6 +6,7 @@ mod input;
 mod late_reads;
 mod repeated;
 mod requests;
+mod running;
 mod usage;
 mod world;
 

@@ -3,51 +3,52 @@
 use azure_table_client::client::Transaction;
 use azure_table_client::{DynamicEntity, TableEntity};
 
-use super::{Attempt, Failure, Guard, row, send};
+use super::{Attempt, Guard, Purpose, row, send};
 use crate::Error;
+use crate::lease::held::Failure;
 
 impl Guard {
     /// Applies a transaction together with an [`update`](Self::update).
     pub(crate) async fn commit_with<U: TableEntity + Send + 'static>(
-        &mut self,
+        &self,
         columns: &DynamicEntity,
         mut work: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
     ) -> Result<(), Error> {
-        row::check_columns(&self.key, columns)?;
-        let committed = self.write(None, |attempt| {
+        row::check_columns(&self.held.key, columns)?;
+        self.keep(|attempt| {
             let row = row::with_columns(attempt.row, columns);
             let transaction = attempt.table.transaction().merge(&row, attempt.etag);
             send(work(transaction).accept_matching_state(true))
-        });
-        committed.await.map_err(|failure| failure.of(self.token))
+        })
+        .await
     }
 
     /// Releases the lease together with an [`update`](Self::update).
-    pub(crate) async fn release_with(&mut self, columns: &DynamicEntity) -> Result<(), Error> {
-        row::check_columns(&self.key, columns)?;
+    pub(crate) async fn release_with(&self, columns: &DynamicEntity) -> Result<(), Error> {
+        row::check_columns(&self.held.key, columns)?;
         let merge = |attempt: Attempt<'_>| {
             attempt.merge(|row| row::released(row::with_columns(row, columns)))
         };
         // The next holder does not wait after a release, so its row does not prove that this one was refused.
-        self.write(None, merge).await.map_err(|failure| failure.unproved(self.token))
+        let released = self.held.write(Purpose::Release, None, merge).await;
+        released.map_err(|failure| failure.unproved(self.token()))
     }
 
     /// Deletes the row of the lease; see [`delete`](Self::delete). After an error, the guard may still hold the lease.
     pub(crate) async fn delete_row<U: TableEntity + Send + 'static>(
-        &mut self,
+        &self,
         mut work: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,
     ) -> Result<(), Error> {
-        self.deletes = true;
-        let key = self.key.clone();
-        let deleted = self.write(None, |attempt| {
-            let transaction = attempt.table.transaction().delete(&key, attempt.etag);
+        let deleted = self.held.write(Purpose::Delete, None, |attempt| {
+            let key = &self.held.key;
+            let transaction = attempt.table.transaction().delete(key, attempt.etag);
             // A row that is gone may have been deleted by the next holder.
             send(work(transaction).exact())
         });
         match deleted.await {
             // Only a holder deletes the row. While this guard is valid, there is no other one.
             Ok(()) | Err(Failure::NotHeld { is_missing: true, was_valid: true, .. }) => Ok(()),
-            Err(failure) => Err(failure.unproved(self.token)),
+            Err(failure) => Err(failure.unproved(self.token())),
         }
     }
 }

@@ -119,18 +119,18 @@ impl Program {
     }
 
     /// Works with a guard, and ends with a release or without one.
-    async fn hold(&mut self, mut guard: Guard, number: usize, lease: usize) {
+    async fn hold(&mut self, guard: Guard, number: usize, lease: usize) {
         for _ in 0..self.chance.u8(1..6) {
             self.probe(number, &guard);
             let result = match self.chance.u8(..14) {
-                0..=3 => self.commit(&mut guard, lease).await,
-                4..=5 if lease == 0 => self.update(&mut guard).await,
+                0..=3 => self.commit(&guard, lease).await,
+                4..=5 if lease == 0 => self.update(&guard).await,
                 4..=7 => {
                     self.id("");
                     self.call(guard.renew()).await
                 }
                 8..=9 if lease == 0 => self.write_to_device(&guard).await,
-                8..=10 => self.work(&mut guard, number).await,
+                8..=10 => self.work(&guard, number, lease).await,
                 11 => {
                     // A program that is paused.
                     sleep(Duration::from_secs(self.chance.u64(..60))).await;
@@ -163,7 +163,7 @@ impl Program {
         }
     }
 
-    async fn commit(&mut self, guard: &mut Guard, lease: usize) -> Option<Result<(), Error>> {
+    async fn commit(&mut self, guard: &Guard, lease: usize) -> Option<Result<(), Error>> {
         let id = self.id(&format!("event{lease}"));
         let event = DynamicEntity::new("p", &*id).with("By", guard.token());
         let log = DynamicEntity::new("p", "log").with("Last", &*id);
@@ -172,7 +172,7 @@ impl Program {
         result
     }
 
-    async fn update(&mut self, guard: &mut Guard) -> Option<Result<(), Error>> {
+    async fn update(&mut self, guard: &Guard) -> Option<Result<(), Error>> {
         let id = self.id("Update");
         let columns = DynamicEntity::new("p", "lease0").with(&*id, true);
         let result = self.call(guard.update(&columns)).await;
@@ -186,18 +186,30 @@ impl Program {
         self.call(merge_fenced(&devices, &state, token)).await
     }
 
-    /// Work that records each moment at which it runs.
-    async fn work(&mut self, guard: &mut Guard, number: usize) -> Option<Result<(), Error>> {
-        self.id("");
+    /// Work that records each moment at which it runs, and commits while the guard is renewed.
+    async fn work(
+        &mut self,
+        guard: &Guard,
+        number: usize,
+        lease: usize,
+    ) -> Option<Result<(), Error>> {
+        let id = self.id(&format!("event{lease}"));
+        let event = DynamicEntity::new("p", &*id).with("By", guard.token());
         let history = Arc::clone(&self.history);
         let steps = self.chance.usize(..60);
-        let work = async move {
-            for _ in 0..steps {
+        let mut committed = None;
+        let work = async {
+            for step in 0..steps {
                 history.lock().unwrap().runs(number);
                 sleep(Duration::from_millis(700)).await;
+                if step == steps / 2 {
+                    committed = Some(guard.commit(|tx| tx.insert(&event)).await);
+                }
             }
         };
-        self.call(guard.hold(work)).await
+        let held = self.call(guard.hold(work)).await;
+        self.record(|history| history.committed(id, Known::of(committed.as_ref())));
+        held
     }
 
     /// Waits until shortly before the guard becomes invalid.

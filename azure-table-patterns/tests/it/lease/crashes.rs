@@ -46,7 +46,7 @@ async fn prepare(mock: &MockTableService) -> RefCell<Stage> {
 /// Acquires the lease, commits a row with the name of the token, and releases the lease.
 async fn work(stage: &RefCell<Stage>, client: TableServiceClient) {
     let table = client.table_named::<DynamicEntity>(LEASES);
-    let mut guard = Lease::new(&table, KEY, TTL).acquire(TTL * 4).await.unwrap().unwrap();
+    let guard = Lease::new(&table, KEY, TTL).acquire(TTL * 4).await.unwrap().unwrap();
     stage.borrow_mut().holds(&guard);
     let name = format!("{:03}", guard.token());
     let row = DynamicEntity::new(KEY.0, &*name).with("By", guard.token());
@@ -110,7 +110,7 @@ async fn the_next_holder_stops_too() {
 async fn finish(stage: &RefCell<Stage>, client: TableServiceClient) {
     let table = client.table_named::<DynamicEntity>(LEASES);
     let mut job = Lease::new(&table, ("p", "job"), TTL).existing();
-    let mut guard = match job.acquire(TTL * 4).await {
+    let guard = match job.acquire(TTL * 4).await {
         Ok(guard) => guard.unwrap(),
         // The program before this one has finished it.
         Err(error) => {

@@ -24,7 +24,7 @@ fn impatient(mock: &azure_table_client::mock::MockTableService) -> TableClient<D
 #[tokio::test(start_paused = true)]
 async fn a_renewal_of_unknown_outcome_leaves_the_validity_and_the_next_one_continues() {
     let (mock, _) = table().await;
-    let mut guard = acquired(&mut lease(&impatient(&mock))).await;
+    let guard = acquired(&mut lease(&impatient(&mock))).await;
     mock.faults().add(Fault::delay_request(Duration::from_secs(12)).on(Operation::Merge).times(1));
     let start = Instant::now();
     let error = guard.renew().await.unwrap_err();
@@ -40,7 +40,7 @@ async fn a_renewal_of_unknown_outcome_leaves_the_validity_and_the_next_one_conti
 #[tokio::test(start_paused = true)]
 async fn a_late_renewal_does_not_take_the_lease_back() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&impatient(&mock))).await;
+    let guard = acquired(&mut lease(&impatient(&mock))).await;
     mock.faults().add(Fault::delay_request(Duration::from_secs(100)).on(Operation::Merge).times(1));
     assert!(guard.renew().await.is_err());
     let next = lease(&table).acquire(TTL * 3).await.unwrap().unwrap();
@@ -54,7 +54,7 @@ async fn a_late_renewal_does_not_take_the_lease_back() {
 #[tokio::test(start_paused = true)]
 async fn a_guard_can_be_renewed_until_another_program_acquires() {
     let (mock, _) = table().await;
-    let mut guard = acquired(&mut lease(&impatient(&mock))).await;
+    let guard = acquired(&mut lease(&impatient(&mock))).await;
     sleep(TTL * 10).await;
     assert!(!guard.is_valid());
     guard.renew().await.unwrap();
@@ -64,8 +64,8 @@ async fn a_guard_can_be_renewed_until_another_program_acquires() {
 #[tokio::test(start_paused = true)]
 async fn a_stalled_holder_is_refused() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
-    let mut next = lease(&table).acquire(TTL * 3).await.unwrap().unwrap();
+    let guard = acquired(&mut lease(&table)).await;
+    let next = lease(&table).acquire(TTL * 3).await.unwrap().unwrap();
     let error = guard.commit(|tx| tx.insert(&work("old"))).await.unwrap_err();
     assert!(matches!(error, Error::Lost { token: 1, outcome: Outcome::NotApplied }), "{error}");
     assert!(error.to_string().starts_with("lease lost"), "{error}");
@@ -96,7 +96,7 @@ async fn a_commit_is_resolved_by_the_number_in_the_row() {
             let builder = mock.client_builder().try_timeout(seconds(3)).deadline(seconds(20));
             let patient = builder.build().unwrap().table_named(LEASES);
             let table_used = if is_patient { patient } else { impatient(&mock) };
-            let mut guard = acquired(&mut lease(&table_used)).await;
+            let guard = acquired(&mut lease(&table_used)).await;
             mock.faults().add(fault.clone().on(Operation::Transaction).times(1));
             let committed = guard.commit(|tx| tx.insert(&work("once"))).await;
             assert!(committed.is_ok(), "{name}: {committed:?}");
@@ -110,7 +110,7 @@ async fn a_commit_is_resolved_by_the_number_in_the_row() {
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_cannot_be_resolved_is_unknown() {
     let (mock, _) = table().await;
-    let mut guard = acquired(&mut lease(&impatient(&mock))).await;
+    let guard = acquired(&mut lease(&impatient(&mock))).await;
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     let unreadable = mock.faults().add(Fault::busy().on(Operation::Get));
     let error = guard.commit(|tx| tx.insert(&work("once"))).await.unwrap_err();
@@ -139,7 +139,7 @@ async fn a_write_id_that_the_next_holder_keeps_does_not_take_the_lease_back() {
     let builder = mock.client_builder().write_id_column("WriteId").deadline(TTL * 10);
     let with_ids = builder.try_timeout(TTL * 3).build().unwrap().table_named(LEASES);
     for operation in [Operation::Transaction, Operation::Merge] {
-        let mut guard = acquired(&mut lease(&with_ids)).await;
+        let guard = acquired(&mut lease(&with_ids)).await;
         // The write is applied, and the client reads the row long after that.
         mock.faults().add(Fault::delay_reply(TTL * 4).on(operation).times(1));
         let writing = tokio::spawn(async move {
@@ -152,7 +152,7 @@ async fn a_write_id_that_the_next_holder_keeps_does_not_take_the_lease_back() {
         });
         sleep(Duration::from_secs(1)).await;
         let next = lease(&table).acquire(TTL * 2).await.unwrap().unwrap();
-        let (mut guard, written) = writing.await.unwrap();
+        let (guard, written) = writing.await.unwrap();
         written.unwrap();
         assert!(!guard.is_valid());
         let error = guard.commit(|tx| tx.insert(&work("late"))).await.unwrap_err();
@@ -165,7 +165,7 @@ async fn a_write_id_that_the_next_holder_keeps_does_not_take_the_lease_back() {
 #[tokio::test(start_paused = true)]
 async fn an_error_of_the_work_leaves_the_guard_valid() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     table.insert(&work("taken")).await.unwrap();
     let error = guard.commit(|tx| tx.insert(&work("a")).insert(&work("taken"))).await.unwrap_err();
     let Error::Client(client) = &error else { panic!("{error}") };
@@ -177,7 +177,7 @@ async fn an_error_of_the_work_leaves_the_guard_valid() {
 #[tokio::test(start_paused = true)]
 async fn other_writes_of_the_row_do_not_end_the_lease() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     table.insert_or_merge(&DynamicEntity::new(KEY.0, KEY.1).with("Note", "x")).await.unwrap();
     guard.commit(|tx| tx.insert(&work("once"))).await.unwrap();
     table.insert_or_merge(&DynamicEntity::new(KEY.0, KEY.1).with("Note", "y")).await.unwrap();
@@ -214,7 +214,7 @@ async fn a_row_that_is_gone_proves_nothing_once_the_guard_is_not_valid() {
 #[tokio::test(start_paused = true)]
 async fn work_runs_while_the_lease_is_renewed() {
     let (_mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     let token = guard.token();
     let worked = guard.hold(async move {
         sleep(TTL * 20).await;
@@ -236,7 +236,7 @@ impl Drop for Running {
 #[tokio::test(start_paused = true)]
 async fn work_is_dropped_before_another_program_can_acquire() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     let (is_dropped, steps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let (running, counted) = (Running(Arc::clone(&is_dropped)), Arc::clone(&steps));
     let mut contender = lease(&table);
@@ -267,7 +267,7 @@ async fn work_is_dropped_before_another_program_can_acquire() {
 #[tokio::test(start_paused = true)]
 async fn work_survives_failures_that_pass() {
     let (mock, _) = table().await;
-    let mut guard = acquired(&mut lease(&impatient(&mock))).await;
+    let guard = acquired(&mut lease(&impatient(&mock))).await;
     mock.faults().seed(7);
     for fault in [Fault::lose_reply(), Fault::lose_request(), Fault::busy(), Fault::deliver_twice()]
     {

@@ -51,7 +51,7 @@ async fn every_key_that_the_service_accepts() {
         (("it's", "100 % + \u{1f512}"), Duration::from_secs(24 * 3600)),
         (("a:b", "c&d=e"), TTL),
     ] {
-        let mut guard = acquired(&mut Lease::new(&table, key, ttl)).await;
+        let guard = acquired(&mut Lease::new(&table, key, ttl)).await;
         guard.commit(|tx| tx).await.unwrap();
         guard.release().await.unwrap();
         assert!(mock.row(table.name(), key.0, key.1).is_some());
@@ -61,7 +61,7 @@ async fn every_key_that_the_service_accepts() {
 #[tokio::test(start_paused = true)]
 async fn writes_of_a_holder_out_of_range_are_refused() {
     let (mock, table) = table().await;
-    let mut guard = acquired(&mut lease(&table)).await;
+    let guard = acquired(&mut lease(&table)).await;
     let before = mock.requests().total();
     let own = || DynamicEntity::new(KEY.0, KEY.1);
     for columns in [

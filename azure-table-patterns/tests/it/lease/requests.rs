@@ -1,10 +1,11 @@
 //! The requests of each call: the table in the guide page.
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, Operation};
 use azure_table_patterns::lease::merge_fenced;
 
-use super::{DEVICES, KEY, TTL, acquired, lease, table};
+use super::{DEVICES, KEY, LEASES, TTL, acquired, lease, table};
+use crate::hostile::Touching;
 
 /// Counts the requests of a call.
 async fn requests<T>(mock: &MockTableService, call: impl Future<Output = T>) -> (usize, T) {
@@ -18,7 +19,7 @@ async fn each_call() {
     let (mock, table) = table().await;
     mock.client().table_named::<DynamicEntity>(DEVICES).create().await.unwrap();
     let (mut first, mut second) = (lease(&table), lease(&table));
-    let (count, mut guard) = requests(&mock, acquired(&mut first)).await;
+    let (count, guard) = requests(&mock, acquired(&mut first)).await;
     assert_eq!(count, 2, "acquire a new row");
     assert_eq!(requests(&mock, second.acquire_now()).await.0, 1, "held by another");
     assert_eq!(requests(&mock, guard.renew()).await.0, 1, "renew");
@@ -44,11 +45,23 @@ async fn each_call() {
     assert!(count == 1 && refused.is_err(), "{count} of merge_fenced");
 
     assert_eq!(requests(&mock, guard.release()).await.0, 1, "release");
-    let (count, mut guard) = requests(&mock, acquired(&mut second)).await;
+    let (count, guard) = requests(&mock, acquired(&mut second)).await;
     assert_eq!(count, 2, "acquire a released row");
     let (count, held) = requests(&mock, guard.hold(tokio::time::sleep(TTL))).await;
     assert!(count == 2 && held.is_ok(), "{count} renewals");
 
+    assert!(first.acquire_now().await.unwrap().is_none());
+    tokio::time::sleep(TTL).await;
+    // Another program writes the row between the read and the write.
+    let (row, before) = (KEY, ("MERGE", KEY.1));
+    let touching = Touching { mock: mock.clone(), table: LEASES, row, before };
+    let mut slow = lease(&touching.client().table_named(LEASES));
+    assert!(slow.acquire_now().await.unwrap().is_none());
+    tokio::time::sleep(TTL).await;
+    let touched = mock.requests().count(Operation::Merge);
+    let (count, lost) = requests(&mock, slow.acquire_now()).await;
+    let touched = mock.requests().count(Operation::Merge) - touched - 1;
+    assert!(count - touched == 3 && lost.unwrap().is_none(), "{count} of a lost race");
     assert!(first.acquire_now().await.unwrap().is_none());
     tokio::time::sleep(TTL).await;
     let (count, next) = requests(&mock, acquired(&mut first)).await;

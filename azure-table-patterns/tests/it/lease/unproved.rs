@@ -90,7 +90,7 @@ async fn a_secondary_that_lags_behind_is_not_read() {
     let (mock, table) = stale();
     table.create().await.unwrap();
     let (mut first, mut second) = (lease(&table), lease(&table));
-    let mut guard = acquired(&mut first).await;
+    let guard = acquired(&mut first).await;
     assert!(second.acquire_now().await.unwrap().is_none());
     // The secondary has the first version of the row, and the renewals have replaced it.
     sleep(TTL + seconds(1)).await;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table_client::mock::MockTableService;
-use azure_table_client::{Outcome, TableServiceClient};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::{Operation, Outcome, TableServiceClient};
 use azure_table_patterns::Error;
 use azure_table_patterns::outbox::{Pass, Worker};
 use azure_table_tests::chaos::{self, Report, Round};
@@ -165,6 +165,8 @@ async fn round(round: &mut Round) -> Report {
         create(&mock, name, 1);
     }
     round.start_faults();
+    // More enqueued items that are delivered twice.
+    mock.faults().add(Fault::deliver_twice().probability(0.1).on(Operation::Transaction));
     let shared = Shared::default();
     let mut tasks = Vec::new();
     for (name, task) in CHANNELS.into_iter().zip(100..) {

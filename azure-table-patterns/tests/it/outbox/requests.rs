@@ -68,7 +68,11 @@ async fn requests_under_a_conflict() {
     assert_eq!(sent(&mock), 2);
     // The first worker finds that one held, by the version that its query returned.
     assert!(first.next().await.unwrap().is_none());
-    assert_eq!((sent(&mock), first.pass().waiting), (1, 1), "a refused lease");
+    assert_eq!(
+        (sent(&mock), first.pass().waiting),
+        (2, 1),
+        "a refused lease, and a read of the row"
+    );
     second.end(other, Ok::<(), Error>(())).await;
     while second.next().await.unwrap().is_none() {
         sleep(TTL / 2).await;
