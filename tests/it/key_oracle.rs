@@ -45,7 +45,9 @@ fn collect(filter: &Filter, keys: &mut [BTreeSet<String>; 2]) {
             keys.extend([key.clone(), format!("{key}\0")]);
         }
         Filter::And { 0: parts, .. } | Filter::Or { 0: parts, .. } => {
-            parts.iter().for_each(|part| collect(part, keys));
+            for part in parts {
+                collect(part, keys);
+            }
         }
         Filter::Not { 0: inner, .. } => collect(inner, keys),
         _ => {}

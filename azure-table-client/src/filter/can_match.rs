@@ -72,7 +72,9 @@ impl<'f> Candidates<'f> {
     }
 
     fn add_all(&mut self, filters: &'f [Filter], is_negated: bool) {
-        filters.iter().for_each(|filter| self.add(Part { filter, is_negated }));
+        for filter in filters {
+            self.add(Part { filter, is_negated });
+        }
     }
 
     fn are_none(&self) -> bool {

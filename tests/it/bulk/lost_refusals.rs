@@ -95,7 +95,7 @@ async fn write_batches(kind: Kind, rows: u32, write_id: bool, seed: u64) -> Coun
     let report = run.unwrap_err().into_report();
     mock.faults().clear();
     let after = stored(&mock);
-    assert_eq!(report.results.len(), report.progress.read as usize);
+    assert_eq!(report.results.len() as u64, report.progress.read);
     for RowResult { key, outcome, .. } in &report.results {
         let key = key.as_ref().unwrap();
         let (old, new) = (before.get(key), after.get(key));

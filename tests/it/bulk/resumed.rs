@@ -106,9 +106,10 @@ async fn rows_that_a_resumed_run_did_not_send() {
             let mut operations = Vec::new();
             for n in 0..ROWS {
                 let row = row(n % 2, n);
-                let tag = match exists {
-                    true => table.insert(&row).await.unwrap().etag.into(),
-                    false => IfMatch::Any,
+                let tag = if exists {
+                    table.insert(&row).await.unwrap().etag.into()
+                } else {
+                    IfMatch::Any
                 };
                 operations.push(operate(row, tag));
             }

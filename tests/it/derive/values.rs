@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use azure_table_client::edm::{ConvertError, EdmType, EdmValue};
 use azure_table_client::entity::{Descending, EncodeError, Escaped, KeyRange};
+use azure_table_client::filter::Condition;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
     DynamicEntity, ErrorKind, TableClient, TableEntity, TableEnum, TableValue,
@@ -174,13 +175,13 @@ async fn digits_below_ticks_are_an_error_in_comparisons_with_keys() {
     let comparisons = |time: DateTime<Utc>| {
         [
             times.r.eq(time),
-            times.r.ne(&time),
+            times.r.ne(time),
             times.r.is_in([Descending(time)]),
             times.r.lt(Descending(time)),
-            times.r.ge(&Descending(time)),
+            times.r.ge(Descending(time)),
             times.r.between(Descending(time), Descending(exact)),
             times.r.newer_than(time),
-            times.r.older_or_equal(&time),
+            times.r.older_or_equal(time),
             times.r.starts_with((time,)),
         ]
     };
@@ -200,8 +201,8 @@ async fn digits_below_ticks_are_an_error_in_comparisons_with_keys() {
         Err(error) => assert!(!is_exact && error.contains(message), "{name}: {error}"),
     };
     for (time, is_exact) in [(exact, true), (fine, false)] {
-        let filters = comparisons(time).map(|one| one.into_filter());
-        let filters = filters.into_iter().chain(of_readings(time).map(|one| one.into_filter()));
+        let filters = comparisons(time).map(Condition::into_filter);
+        let filters = filters.into_iter().chain(of_readings(time).map(Condition::into_filter));
         for (at, filter) in filters.enumerate() {
             let filter = filter.map(|it| it.to_string()).map_err(|error| error.to_string());
             check(format!("comparison {at}"), filter, is_exact);
@@ -226,7 +227,8 @@ async fn digits_below_ticks_are_an_error_in_comparisons_with_keys() {
     let error = table.query().filter(|t| t.r.eq(fine)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     // A projection reads the key as its value.
-    let times = Times { p: "".into(), r: Descending(exact), dropped: exact, exact, naive: None };
+    let times =
+        Times { p: String::new(), r: Descending(exact), dropped: exact, exact, naive: None };
     table.insert(&times).await.unwrap();
     assert_eq!(table.query().select(|t| t.r).await.unwrap(), [Descending(exact)]);
 }

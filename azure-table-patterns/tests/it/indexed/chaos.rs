@@ -113,9 +113,8 @@ impl Program {
             user = User { email: user.email, stamp: user.stamp, ..former.entity.clone() };
         }
         let (limit, any_version) = (self.limit(), self.chance.u8(..4) == 0);
-        let condition = |former: &Stored<User>| match any_version {
-            true => IfMatch::Any,
-            false => IfMatch::from(&former.etag),
+        let condition = |former: &Stored<User>| {
+            if any_version { IfMatch::Any } else { IfMatch::from(&former.etag) }
         };
         let call = async {
             match &write {
