@@ -2,7 +2,6 @@
 
 use azure_table_client::{TableClient, TableEntity, TableEnum, TableServiceClient};
 use azure_table_patterns::Error;
-use azure_table_patterns::Error as PatternError;
 use azure_table_patterns::outbox::Outbox;
 
 #[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
@@ -80,7 +79,7 @@ impl Shop {
     }
 
     /// Stores the order and the work in one transaction, in the partition of the customer.
-    pub(crate) async fn place(&self, order: &Order) -> Result<(), PatternError> {
+    pub(crate) async fn place(&self, order: &Order) -> Result<(), Error> {
         let work = Purchase {
             customer: order.customer.clone(),
             order: order.id.clone(),
