@@ -11,14 +11,13 @@ use azure_table_client::{DynamicEntity, Operation, Outcome, TableClient, TableSe
 use futures_util::stream;
 
 /// Files that may use a generator in the program, with the reason.
-const GENERATORS: [(&str, &str); 9] = [
+const GENERATORS: [(&str, &str); 8] = [
     ("azure-table-client/src/pipeline/retry.rs", "waits"),
     ("azure-table-client/src/bulk/rate_limit.rs", "waits"),
     ("azure-table-client/src/mock/reply.rs", "request ids of the mock, which prove nothing"),
     ("azure-table-client/src/mock/store/disk/log.rs", "the mock's name of a data file"),
     ("azure-table-client/src/mock/store/disk/damage.rs", "the mock's name of a damaged file"),
     ("azure-table-patterns/src/backoff.rs", "waits"),
-    ("azure-table-patterns/src/ids.rs", "acquisitions of leases"),
     ("azure-table-patterns/src/lease.rs", "waits"),
     ("azure-table-patterns/src/schema/file.rs", "names of temporary files"),
 ];

@@ -180,6 +180,11 @@ impl Target {
         }
     }
 
+    /// Whether the clients read the rows of a query in key order.
+    pub fn has_key_order(&self) -> bool {
+        self.spoken.dialect == Dialect::AzureStorage
+    }
+
     /// The same service, which follows this dialect.
     #[must_use]
     pub fn serving(self, serves: Dialect) -> Self {

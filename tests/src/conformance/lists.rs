@@ -103,10 +103,22 @@ pub async fn lists_of_partitions(target: &Target) {
     );
     let expected: Vec<_> =
         expected.into_iter().filter(|i| (5..30).contains(&i.group) && i.id < 30).collect();
-    assert_eq!(query().await.unwrap(), expected);
+    // Cosmos DB has no order that two requests of one partition could be merged by.
+    let in_order = |mut rows: Vec<Item>| {
+        if !target.has_key_order() {
+            rows.sort_unstable_by_key(|row| (row.partition.clone(), row.id));
+        }
+        rows
+    };
+    assert_eq!(in_order(query().await.unwrap().into_vec()), expected);
     let found: Vec<_> = query().stream().try_collect().await.unwrap();
-    assert_eq!(found, expected);
-    assert_eq!(query().take(7).parallel(3).await.unwrap(), expected[..7]);
+    assert_eq!(in_order(found), expected);
+    let some = query().take(7).parallel(3).await.unwrap();
+    assert_eq!(some.len(), 7);
+    assert!(some.iter().all(|row| expected.contains(row)));
+    if target.has_key_order() {
+        assert_eq!(some, expected[..7]);
+    }
 
     // Rows of several partitions are read by their keys.
     let query =
