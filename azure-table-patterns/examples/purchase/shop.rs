@@ -1,6 +1,6 @@
 //! A shop whose orders are in the partitions of its customers, and whose stock is in the partitions of its articles.
 
-use azure_table_client::{TableClient, TableEntity, TableEnum, TableServiceClient};
+use azure_table_client::{EntityKey, TableClient, TableEntity, TableEnum, TableServiceClient};
 use azure_table_patterns::Error;
 use azure_table_patterns::outbox::Outbox;
 
@@ -44,12 +44,13 @@ pub(crate) struct Article {
     pub(crate) left: i32,
 }
 
-/// The decision about an order. It is made once and stays.
+/// The decision about an order. It is made once and stays. The key tells the orders of all customers apart.
 #[derive(Debug, TableEntity)]
+#[table(row_key(customer, order))]
 pub(crate) struct Reservation {
     #[table(partition_key)]
     pub(crate) article: String,
-    #[table(row_key)]
+    pub(crate) customer: String,
     pub(crate) order: String,
     pub(crate) quantity: i32,
     pub(crate) is_granted: bool,
@@ -104,11 +105,11 @@ impl Shop {
 
     /// Takes the articles from the stock and records the decision in one transaction, in the partition of the article.
     async fn reserve(&self, work: &Purchase) -> Result<bool, Error> {
-        let reservation = format!("order-{}-{}", work.customer, work.order);
-        let keys = [ARTICLE, &*reservation].map(|row_key| (&*work.article, row_key));
+        let reservation = Reservation::key(&work.article, &work.customer, &work.order)?;
+        let keys = [EntityKey::new(&*work.article, ARTICLE), reservation.clone()];
         let mut is_granted = false;
         let change = self.stock.update_rows_with(keys, |rows| {
-            if let Some(Stock::Reservation(decided)) = rows.get(&reservation) {
+            if let Some(Stock::Reservation(decided)) = rows.get(&reservation.row_key) {
                 is_granted = decided.is_granted; // by an earlier attempt
                 return;
             }
@@ -121,7 +122,8 @@ impl Shop {
             };
             rows.insert(Stock::Reservation(Reservation {
                 article: work.article.clone(),
-                order: reservation.clone(),
+                customer: work.customer.clone(),
+                order: work.order.clone(),
                 quantity: work.quantity,
                 is_granted,
             }));

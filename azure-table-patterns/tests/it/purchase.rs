@@ -67,7 +67,7 @@ async fn check(mock: &MockTableService, orders: &[Order]) -> Vec<Option<State>> 
             Stock::Article(article) => left += article.left,
             Stock::Reservation(made) if made.is_granted => {
                 left += made.quantity;
-                granted.push(made.order);
+                granted.push((made.customer, made.order));
             }
             Stock::Reservation(_) => {}
         }
@@ -77,7 +77,7 @@ async fn check(mock: &MockTableService, orders: &[Order]) -> Vec<Option<State>> 
     for Order { customer, id, .. } in orders {
         let found = shop.orders.get_if_exists((&**customer, &**id)).await.unwrap();
         let state = found.map(|order| order.state);
-        let is_granted = granted.contains(&format!("order-{customer}-{id}"));
+        let is_granted = granted.contains(&(customer.clone(), id.clone()));
         match state {
             None => assert!(!is_granted, "{customer}"),
             Some(State::Pending) => {}

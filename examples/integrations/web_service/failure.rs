@@ -65,12 +65,14 @@ impl IntoResponse for Failure {
 fn status_of(error: &Error) -> StatusCode {
     match error.kind() {
         ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
-        // Before 404, 409 and 412: the status is that of the last attempt, and an earlier one may have been applied.
         ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        // Before 404, 409 and 412: the status is that of the last attempt, and an earlier one may have been applied.
         _ if error.outcome() == Outcome::Unknown => StatusCode::GATEWAY_TIMEOUT,
         _ if error.code() == Some(&ErrorCode::TableNotFound) => StatusCode::INTERNAL_SERVER_ERROR,
         _ if error.is_not_found() => StatusCode::NOT_FOUND,
-        _ if error.is_precondition_failed() || error.is_conflict() => {
+        _ if error.is_precondition_failed()
+            || error.code() == Some(&ErrorCode::EntityAlreadyExists) =>
+        {
             StatusCode::PRECONDITION_FAILED
         }
         _ if error.is_throttled() => StatusCode::SERVICE_UNAVAILABLE,
@@ -92,7 +94,7 @@ fn text_of(status: StatusCode, error: &Error) -> String {
         StatusCode::INTERNAL_SERVER_ERROR => "the table does not exist",
         StatusCode::SERVICE_UNAVAILABLE => "the table is busy",
         StatusCode::GATEWAY_TIMEOUT => {
-            "the table takes too long: read the note to see whether it was written"
+            "the table takes too long: after a write, read the note to see whether it was written"
         }
         _ => "the table cannot be used",
     };
