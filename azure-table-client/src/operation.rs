@@ -86,7 +86,6 @@ impl Request {
         self
     }
 
-    /// A body in the format of `protocol`.
     /// A request about the service itself.
     fn of_service(operation: Operation, method: Method, comp: &str) -> Self {
         let mut request = Self::new(operation, "the service", method, "/".to_owned());

@@ -7,9 +7,9 @@ use std::time::Duration;
 use azure_table_client::auth::{
     Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey, TablePermissions, TableSas,
 };
-use azure_table_client::mock::MockTableService;
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{DynamicEntity, ErrorKind, TableServiceClient};
+use azure_table_client::{DynamicEntity, ErrorKind, Operation, Outcome, TableServiceClient};
 use futures_util::future::join_all;
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
@@ -218,4 +218,27 @@ async fn the_error_of_a_wrong_key_names_a_clock_skew() {
     let hint = error.hint().unwrap();
     assert!(hint.starts_with("This machine's clock is "), "{hint}");
     assert!(hint.contains(" min behind the service's"), "{hint}");
+}
+
+/// A gateway refuses an update that the service has applied, and the credential is replaced meanwhile.
+#[tokio::test(start_paused = true)]
+async fn the_refusal_of_a_gateway_proves_nothing() {
+    let mock = MockTableService::new();
+    let service = mock.client();
+    let table = service.table_named::<DynamicEntity>("Rows");
+    table.create().await.unwrap();
+    let mut row = DynamicEntity::new("p", "r");
+    let etag = table.insert(&row).await.unwrap().etag;
+    let refusal = Fault::proxy_page(401).without_body().after_commit();
+    mock.faults().add(refusal.on(Operation::Merge).times(1));
+    mock.faults().add(Fault::delay_reply(Duration::from_secs(1)).on(Operation::Merge).times(1));
+    let merge = async { table.merge(row.set("Count", 1), etag).await };
+    let replace = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        service.set_credential(SharedKey::development()).unwrap();
+    };
+    let (merged, ()) = tokio::join!(merge, replace);
+    let error = merged.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(412), 2), "{error}");
+    assert!(error.outcome() == Outcome::Unknown && error.state_matches(), "{error}");
 }

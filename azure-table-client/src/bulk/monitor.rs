@@ -69,8 +69,11 @@ impl BulkMonitor {
     /// Sets the checkpoint from which the run resumes.
     pub(super) fn resume(&self, checkpoint: Checkpoint) {
         let mut state = lock(&self.0);
-        state.is_resumed = checkpoint.is_of_run();
-        state.checkpoint = checkpoint;
+        let was_fresh = !std::mem::replace(&mut state.is_resumed, checkpoint.is_of_run());
+        // A fresh run keeps its id, which the program may have stored with the checkpoint of the monitor.
+        if !was_fresh || state.is_resumed {
+            state.checkpoint = checkpoint;
+        }
     }
 
     /// Whether the run resumes an earlier run, which may have applied unresolved rows.

@@ -60,8 +60,8 @@ impl Refusal {
 /// Whether the response echoes the id of another request. Versions of the service before 2019 do not echo the id. A
 /// header has no white space at its ends.
 pub(crate) fn is_of_another_request(headers: &HeaderMap, client_request_id: &str) -> bool {
-    let echoed = headers.get(&headers::X_MS_CLIENT_REQUEST_ID);
-    echoed.is_some_and(|id| id.as_bytes().trim_ascii() != client_request_id.trim().as_bytes())
+    let mut echoed = headers.get_all(&headers::X_MS_CLIENT_REQUEST_ID).iter();
+    echoed.any(|id| id.as_bytes().trim_ascii() != client_request_id.trim().as_bytes())
 }
 
 /// Returns an error if the response reports success but is not from the service.
@@ -87,7 +87,7 @@ pub(crate) fn foreign(
     let has_no_content = request.is_write() || request.operation == Operation::GetTable;
     let is_from_service = || {
         has_service_header(headers, dialect)
-            || (dialect == Dialect::CosmosDb && names_created(request, headers, body))
+            || (dialect == Dialect::CosmosDb && names_resource(request, status, headers, body))
     };
     (has_no_content && !is_from_service()).then(|| {
         Error::unexpected_reply(format!(
@@ -110,29 +110,38 @@ fn read_created<T>(headers: &HeaderMap, body: &[u8], reader: &dyn ReadRow<T>) ->
     format.read_one(body, form, reader).ok()
 }
 
-/// Whether the response names the table or the entity that the request creates: as its `Location`, or by an ETag of the
-/// service with the created resource as the body. Some successes of Cosmos DB have no other mark of the service. Any
-/// server may send an ETag alone.
-fn names_created(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
+/// Whether the response names the table or the entity that the request creates or reads: as its `Location`, or by an ETag
+/// of the service with the created resource as the body. Some successes of Cosmos DB have no other mark of the service.
+/// Any server may send an ETag alone.
+fn names_resource(request: &Request, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let resource = text(header::LOCATION).and_then(|url| url.rsplit_once('/'));
-    let resource = resource.map(|(_, resource)| resource).unwrap_or_default();
-    let has_etag = || text(header::ETAG).is_some_and(|etag| etag.starts_with("W/\"datetime'"));
-    match request.operation {
-        Operation::CreateTable => {
+    let has_etag = text(header::ETAG).is_some_and(|etag| etag.starts_with("W/\"datetime'"));
+    let names_table =
+        || read_created(headers, body, &TableNames).as_ref() == Some(&request.resource);
+    if request.operation == Operation::GetTable {
+        return names_table();
+    }
+    if !matches!(status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
+        return false;
+    }
+    let location = headers.contains_key(header::LOCATION).then(|| {
+        let url = text(header::LOCATION).filter(|url| !url.contains(['?', '#']));
+        url.and_then(|url| url.rsplit_once('/')).map_or("", |(_, resource)| resource)
+    });
+    match (request.operation, location) {
+        (Operation::CreateTable, Some(resource)) => {
             encoding::table_resource(&request.resource).strip_prefix('/') == Some(resource)
-                || (has_etag()
-                    && read_created(headers, body, &TableNames).as_ref() == Some(&request.resource))
         }
-        Operation::Insert => {
+        (Operation::CreateTable, None) => has_etag && names_table(),
+        (Operation::Insert, Some(resource)) => {
             let table = request.path.trim_start_matches('/');
-            let is_in_table =
-                resource.strip_prefix(table).is_some_and(|keys| keys.starts_with('('));
-            let located = encoding::keys_of_path(resource).filter(|_| is_in_table);
-            let located =
-                located.map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key));
-            let body = || read_created(headers, body, &KeysOnly).filter(|_| has_etag());
-            located.or_else(body).is_some_and(|key| request.entity_key() == Some(key))
+            let keys = resource.strip_prefix(table).filter(|keys| keys.starts_with('('));
+            let keys = keys.and_then(encoding::keys_of_path);
+            keys.is_some_and(|keys| request.entity_key() == Some(keys.into()))
+        }
+        (Operation::Insert, None) => {
+            let key = || read_created(headers, body, &KeysOnly);
+            has_etag && key().is_some_and(|key| request.entity_key() == Some(key))
         }
         _ => false,
     }
@@ -199,6 +208,7 @@ mod tests {
         let target = Target { table: "T".into(), ..Target::of_test(protocol) };
         let insert = entity::write(&target, None, &row, &keys, Write::Insert).unwrap();
         let delete = table::delete(protocol, "myasynctable0").unwrap();
+        let get = table::get(protocol, "myasynctable0").unwrap();
         let table = r#"{"TableName":"myasynctable0"}"#;
         let entity = r#"{"PartitionKey":"it's","RowKey":"r"}"#;
         let at = |url| (&header::LOCATION, url);
@@ -219,6 +229,10 @@ mod tests {
             (&insert, vec![at("https://a/T(PartitionKey='it''s',RowKey='s')")], "", false),
             (&insert, vec![at("https://a/U(PartitionKey='it''s',RowKey='r')")], "", false),
             (&insert, vec![ETAG], "", false),
+            (&create, vec![at("https://a/?to=https://b/Tables('myasynctable0')")], "", false),
+            (&create, vec![JSON, ETAG, at("https://a/Tables('other')")], table, false),
+            (&get, vec![JSON], table, true),
+            (&get, vec![JSON], r#"{"TableName":"other"}"#, false),
             (&delete, vec![DATE], "", false),
             (&delete, vec![DATE, ETAG], "", false),
         ] {

@@ -127,18 +127,22 @@ impl<'c> Attempts<'c> {
     /// status.
     pub(super) async fn run(mut self) -> Result<Reply, Error> {
         loop {
-            let failure = match self.send().await? {
+            let sent = self.send().await?;
+            if let Ok((status, response)) = &sent
+                && !is_closed_by(*status, response)
+                && !self.lacks_token()
+            {
+                self.leave_open();
+            }
+            let failure = match sent {
                 #[cfg(feature = "entra")]
                 Ok((_, response)) if self.has_new_token(&response)? => continue,
                 Ok((status, response)) if self.should_resend(status, &response) => continue,
-                Ok((status, response)) => {
+                Ok((_, response)) => {
                     self.pipeline.budget.earn(self.spent);
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
-                    }
-                    if !is_closed_by(status, &response) {
-                        self.leave_open();
                     }
                     #[cfg(feature = "entra")]
                     if let Some(advice) = self.advice(&response) {
@@ -315,6 +319,13 @@ impl<'c> Attempts<'c> {
         }
         // The retry pays when it is sent, so that a dropped call pays nothing.
         self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
+    }
+
+    /// Whether the last attempt had no token since the tenant is unknown. The service applies no such request.
+    #[cfg(not(feature = "entra"))]
+    #[expect(clippy::unused_self, reason = "has the signature of the method with tokens")]
+    const fn lacks_token(&self) -> bool {
+        false
     }
 
     /// Records that the current attempt of a write may have been applied, or may be applied later.

@@ -8,6 +8,7 @@ use ::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use bytes::Bytes;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Proxy};
+use tokio::task::coop::consume_budget;
 use url::Url;
 
 use super::body::Body;
@@ -197,6 +198,8 @@ impl HttpTransport {
         let mut body = Body::new(reply.content_length(), self.max_response_bytes)?;
         while let Some(chunk) = reply.chunk().await.map_err(of_reqwest)? {
             body.push(chunk)?;
+            // A time limit takes effect between many small chunks too.
+            consume_budget().await;
         }
         Ok(body.finish())
     }

@@ -38,6 +38,11 @@ impl Attempts<'_> {
         }
     }
 
+    /// Whether the last attempt had no token since the tenant is unknown. The service applies no such request.
+    pub(super) fn lacks_token(&self) -> bool {
+        self.tokens().is_some() && self.bearer.token.is_none()
+    }
+
     /// Returns the `Authorization` of the next attempt, if it needs a token.
     pub(super) async fn authorization(&mut self) -> Result<Option<HeaderValue>, Error> {
         let Some(tokens) = self.tokens() else { return Ok(None) };
