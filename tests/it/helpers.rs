@@ -1,5 +1,6 @@
 //! Calls that read and write until no concurrent update intervenes: races, limits, lost replies.
 
+mod lost_rounds;
 mod removals;
 mod versions;
 

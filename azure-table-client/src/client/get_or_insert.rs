@@ -49,6 +49,9 @@ impl<T: TableEntity> TableClient<T> {
     /// Before anything is sent: keys that no `T` has, like [`get`](Self::get). [`Error::rounds`] is the number of
     /// rounds.
     ///
+    /// After an insert whose response was lost, the [`outcome`](Error::outcome) of every error is
+    /// [`Unknown`](Outcome::Unknown), also that of a failed read: the entity may have been inserted.
+    ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
     /// Retries: [composite](crate::guide::errors#retry-classes).
@@ -101,18 +104,17 @@ impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
         // Another program may have inserted the same.
         let options = CallOptions { exact: Some(true), ..self.options };
         let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
-        let read = || self.table.get_if_exists(key.clone());
-        if let Some(stored) = rounds.send(read()).await? {
+        let read = |options| self.table.get_if_exists(key.clone()).with_options(options);
+        if let Some(stored) = rounds.send(read).await? {
             return Ok((stored, Outcome::NotApplied));
         }
         let mut entity = (self.make)();
         check_key(&entity, &key)
             .map_err(|error| rounds.failed(error).with_entity_key(|| Some(key.clone())))?;
-        let mut inserted = Outcome::NotApplied;
         loop {
             let insert = self.table.insert(&entity);
             let insert = insert.expecting(|code| *code == ErrorCode::EntityAlreadyExists);
-            let error = match rounds.send(insert).await {
+            let error = match rounds.send(|options| insert.with_options(options)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
                     let stored = Stored::written(entity, written).with_rounds(rounds.number());
@@ -121,10 +123,9 @@ impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
                 Err(error) if error.code() == Some(&ErrorCode::EntityAlreadyExists) => error,
                 Err(error) => return Err(error),
             };
-            if error.outcome() == Outcome::Unknown {
-                inserted = Outcome::Unknown;
-            }
-            if let Some(stored) = rounds.send(read()).await? {
+            if let Some(stored) = rounds.send(read).await? {
+                let inserted =
+                    if rounds.is_open() { Outcome::Unknown } else { Outcome::NotApplied };
                 return Ok((stored.with_rounds(rounds.number()), inserted));
             }
             rounds.next(error).await?;

@@ -1,11 +1,12 @@
+use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Call;
 use crate::client_core::ClientCore;
 use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
-use crate::error::Error;
+use crate::error::{Error, Outcome};
+use crate::outcome;
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
 /// The default limit on rounds.
@@ -26,6 +27,8 @@ pub(super) struct Rounds {
     deadline: Option<Instant>,
     options: CallOptions,
     clock: SharedClock,
+    /// The error of the last write that may have been applied.
+    open: Option<Error>,
 }
 
 impl Rounds {
@@ -34,7 +37,8 @@ impl Rounds {
         let deadline = core.clock.instant().checked_add(whole);
         // The secondary may return the same outdated version in every round.
         let options = CallOptions { primary_only: true, whole_deadline: Some(whole), ..options };
-        Self { done: 1, most, deadline, options, clock: Arc::clone(&core.clock) }
+        let clock = Arc::clone(&core.clock);
+        Self { done: 1, most, deadline, options, clock, open: None }
     }
 
     /// The number of this round, from 1.
@@ -42,20 +46,45 @@ impl Rounds {
         self.done
     }
 
+    /// Whether a write of this call may have been applied without a confirmation.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Returns the settings of the next call of this round, with the time that is left.
-    pub(super) fn options(&self) -> CallOptions {
+    fn options(&self) -> CallOptions {
         let left = self.deadline.map(|at| self.clock.until(at));
         CallOptions { deadline: left, ..self.options.clone() }
     }
 
     /// Sends a call of this round, with the time that is left.
-    pub(super) async fn send<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
-        call.with_options(self.options()).await.map_err(|error| self.failed(error))
+    pub(super) async fn send<T, F>(
+        &mut self,
+        call: impl FnOnce(CallOptions) -> F,
+    ) -> Result<T, Error>
+    where
+        F: IntoFuture<Output = Result<T, Error>>,
+    {
+        let result = call(self.options()).await;
+        result.map_err(|error| {
+            if error.outcome() == Outcome::Unknown {
+                self.open = Some(error.clone());
+            }
+            self.failed(error)
+        })
     }
 
-    /// Adds the number of rounds to an error.
+    /// Adds the number of rounds to an error. After a write that may have been applied, the outcome of the whole call
+    /// is unknown, whatever fails later.
     pub(super) fn failed(&self, error: Error) -> Error {
-        error.with_rounds(self.done)
+        let error = error.with_rounds(self.done);
+        if self.is_open() { outcome::unknown(error) } else { error }
+    }
+
+    /// Returns the error of a closure that ends the call. It states that nothing was written, so the error of a write
+    /// that may have been applied replaces it.
+    pub(super) fn refused<E: From<Error>>(&self, error: E) -> E {
+        self.open.clone().map_or(error, |open| self.failed(open).into())
     }
 
     /// Waits for the next round; returns `error` if no round or time is left.
@@ -94,10 +123,10 @@ mod tests {
             let clock: SharedClock = Arc::new(SystemClock);
             let at = clock.instant() + Duration::from_millis(10);
             let options = CallOptions::default();
-            let mut rounds =
-                Rounds { done: 1, most: 2, deadline: Some(at), options, clock: Arc::clone(&clock) };
+            let (deadline, open, clock) = (Some(at), None, Arc::clone(&clock));
+            let mut rounds = Rounds { done: 1, most: 2, deadline, options, clock, open };
             if rounds.next(Error::invalid_input("the last one")).await.is_ok() {
-                assert!(clock.instant() < at);
+                assert!(rounds.clock.instant() < at);
             }
         }
     }

@@ -277,7 +277,8 @@ impl<'c, T, E> UpdateRowsWith<'c, T, E> {
     }
 
     /// Declares that the change can be applied twice without harm: setting a value can, adding to it cannot. The
-    /// call then continues after a lost response.
+    /// call then continues after a lost response. All later errors have the outcome [`Unknown`](Outcome::Unknown); if
+    /// the change fails, the call ends with the error of the lost write.
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
@@ -305,17 +306,18 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateRowsWith<'_, T, E> {
         let mut rounds = Rounds::new(&table.core, self.rounds, options);
         let mut existing = None;
         loop {
-            let rows = selection.read(&table, rounds.options(), has_fences).await;
-            let mut rows = rows.map_err(|error| rounds.failed(error))?;
-            change(&mut rows)?;
+            let read = |options| selection.read(&table, options, has_fences);
+            let mut rows = rounds.send(read).await?;
+            change(&mut rows).map_err(|error| rounds.refused(error))?;
             let writes = rows.writes(update, has_fences).map_err(|error| rounds.failed(error))?;
             let Some(writes) = writes else { return Ok(rows.into_unchanged(rounds.number())) };
             let transaction = rows.transaction(&writes, &table);
-            let error = match transaction.with_options(rounds.options(), is_conflict).await {
+            let send = |options| transaction.with_options(options, is_conflict);
+            let error = match rounds.send(send).await {
                 Ok(committed) => {
                     return Ok(rows.into_committed(&writes, &committed, rounds.number()));
                 }
-                Err(error) => rounds.failed(error),
+                Err(error) => error,
             };
             let is_conflict =
                 error.is_precondition_failed() || error.code().is_some_and(is_conflict);

@@ -141,7 +141,8 @@ impl<T, E> UpdateWith<'_, T, E> {
     }
 
     /// Declares that the change can be applied twice without harm: setting a value can, adding to it cannot. The
-    /// call then continues after a lost response.
+    /// call then continues after a lost response. All later errors have the outcome [`Unknown`](Outcome::Unknown); if
+    /// the change fails, the call ends with the error of the lost write.
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
@@ -167,15 +168,17 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         let key = self.key.clone().map_err(Error::from)?;
         let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
         loop {
-            let (fetched, source) = rounds.send(self.table.get_with_source(&key)).await?;
+            let read = self.table.get_with_source(&key);
+            let (fetched, source) = rounds.send(|options| read.with_options(options)).await?;
             let mut entity = fetched.entity;
             let failed = |error| rounds.failed(error).with_entity_key(|| Some(key.clone()));
             let before = self.before(&entity).map_err(failed)?;
-            (self.change)(&mut entity)?;
+            (self.change)(&mut entity).map_err(|error| rounds.refused(error))?;
             let call = self.write(before, &entity, &key, &source, &fetched.etag.into());
             let call = call.map_err(failed)?;
             let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
-            let error = match rounds.send(call.expecting(lost)).await {
+            let call = call.expecting(lost);
+            let error = match rounds.send(|options| call.with_options(options)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
                     return Ok(Stored::written(entity, written).with_rounds(rounds.number()));

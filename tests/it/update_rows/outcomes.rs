@@ -64,6 +64,21 @@ async fn an_idempotent_change_continues_after_a_lost_response() {
     assert_eq!(rows[0].response().confirmation, Confirmation::Comparison);
 }
 
+/// The transaction is applied and cannot be read back, and neither can the next round.
+#[tokio::test(start_paused = true)]
+async fn a_failed_read_after_a_lost_response_leaves_the_outcome_unknown() {
+    let (mock, table, other) = lossy(false).await;
+    let set = |rows: &mut PartitionRows<Account>| {
+        rows.get_mut("ann").unwrap().balance = 1;
+        mock.faults().add(Fault::error(403, "AuthorizationFailure").on_reads());
+    };
+    let error = table.update_rows_with(KEYS, set).idempotent().await.unwrap_err();
+    assert_eq!((error.status(), error.rounds()), (Some(403), 2), "{error}");
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    mock.faults().remove_all();
+    assert_eq!(balances(&other).await, named(&[("ann", 1), ("bob", 0), ("limit", 5)]));
+}
+
 /// A throttled transaction was not applied, so that its retry conflicts with nothing.
 #[tokio::test(start_paused = true)]
 async fn a_refused_transaction_is_sent_again() {
