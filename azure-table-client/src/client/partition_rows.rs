@@ -32,6 +32,8 @@ struct PartitionRow<T> {
     /// The entity as the closure leaves it; `None` if the row is deleted.
     entity: Option<T>,
     is_inserted: bool,
+    /// Whether the closure could change the entity.
+    is_touched: bool,
 }
 
 struct ReadRow {
@@ -51,6 +53,12 @@ enum RowWrite {
     /// A merge without properties, which is refused if another program wrote the row.
     Fence,
     Nothing,
+}
+
+impl RowWrite {
+    fn unchanged(has_fences: bool) -> Self {
+        if has_fences { Self::Fence } else { Self::Nothing }
+    }
 }
 
 /// The writes of all rows, in their order.
@@ -100,8 +108,7 @@ impl<T: TableEntity> PartitionRows<T> {
                 Ok(())
             }
             Err(at) => {
-                let entity = Some(entity);
-                self.rows.insert(at, PartitionRow { key, read: None, entity, is_inserted: true });
+                self.rows.insert(at, PartitionRow::inserted(key, entity));
                 Ok(())
             }
         }
@@ -176,7 +183,7 @@ impl<T> PartitionRows<T> {
 
     /// Returns the entity with this RowKey to be changed; `None` as for [`get`](Self::get).
     pub fn get_mut(&mut self, row_key: &str) -> Option<&mut T> {
-        self.position(row_key).ok().and_then(|at| self.rows[at].entity.as_mut())
+        self.position(row_key).ok().and_then(|at| self.rows[at].touch())
     }
 
     /// Iterates over the entities in key order.
@@ -186,7 +193,7 @@ impl<T> PartitionRows<T> {
 
     /// Iterates over the entities in key order, to change them.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.rows.iter_mut().filter_map(|row| row.entity.as_mut())
+        self.rows.iter_mut().filter_map(PartitionRow::touch)
     }
 
     /// The number of entities.
@@ -221,6 +228,17 @@ impl<T> fmt::Debug for PartitionRows<T> {
     }
 }
 
+impl<T> PartitionRow<T> {
+    fn inserted(key: EntityKey, entity: T) -> Self {
+        Self { key, read: None, entity: Some(entity), is_inserted: true, is_touched: true }
+    }
+
+    fn touch(&mut self) -> Option<&mut T> {
+        self.is_touched = true;
+        self.entity.as_mut()
+    }
+}
+
 impl<T: TableEntity> PartitionRow<T> {
     fn read(row: Readable, dialect: Dialect) -> Result<Self, Error> {
         row.check::<T>()?;
@@ -229,7 +247,8 @@ impl<T: TableEntity> PartitionRow<T> {
         let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
         let (key, before) = (row.entity.key().clone(), Before::of(&entity, dialect));
         let read = Some(ReadRow { etag, row, before });
-        Ok(Self { key, read, entity: Some(entity), is_inserted: false })
+        let entity = Some(entity);
+        Ok(Self { key, read, entity, is_inserted: false, is_touched: false })
     }
 
     fn write(&self, update: Update, has_fences: bool) -> Result<RowWrite, Error> {
@@ -243,20 +262,18 @@ impl<T: TableEntity> PartitionRow<T> {
         if self.is_inserted {
             return Ok(RowWrite::Update(Update::Replace));
         }
-        let is_changed = match &read.before {
-            Ok(before) => before.is_changed(entity)?,
-            // A row that still cannot be written was not changed.
-            Err(_) => DynamicEntity::from_entity(entity).is_ok(),
+        let before = match &read.before {
+            Ok(before) => before,
+            Err(_) if !self.is_touched => return Ok(RowWrite::unchanged(has_fences)),
+            // A replacement removes properties by itself.
+            Err(_) if update == Update::Replace => return Ok(RowWrite::Update(update)),
+            Err(error) => return Err(error.clone()),
         };
-        if !is_changed {
-            return Ok(if has_fences { RowWrite::Fence } else { RowWrite::Nothing });
+        if !before.is_changed(entity)? {
+            return Ok(RowWrite::unchanged(has_fences));
         }
         if update == Update::Merge
-            && let Some(row) = read
-                .before
-                .as_ref()
-                .map_err(Error::clone)?
-                .replacement(entity, || read.properties())?
+            && let Some(row) = before.replacement(entity, || read.properties())?
         {
             return Ok(RowWrite::ReplaceRow(row));
         }

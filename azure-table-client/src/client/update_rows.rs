@@ -86,8 +86,9 @@ impl<T: TableEntity> TableClient<T> {
     /// - An error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the transaction: more than 100
     ///   writes, fences included; more than 4 MiB (2 MiB for [Cosmos DB](crate::Dialect)); a closure that changed a
     ///   key, inserted a row that was read or one of another partition, or removed a property of a row whose other
-    ///   properties cannot be read and written back. Before anything is sent: keys of several partitions, keys that no
-    ///   `T` has.
+    ///   properties cannot be read and written back; a row that `T` cannot write as it was read, and that the closure
+    ///   obtained by `get_mut` or `iter_mut` ([`replace`](UpdateRowsWith::replace) writes it). Before anything is sent:
+    ///   keys of several partitions, keys that no `T` has.
     /// - An error of kind [`TooManyRows`](crate::ErrorKind::TooManyRows), before the closure is called: more than 100 rows
     ///   are found, and would have to be changed or fenced.
     /// - After the last round: 412 `UpdateConditionNotSatisfied`, 404 `ResourceNotFound` or 409 `EntityAlreadyExists`

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use azure_table_client::client::PartitionRows;
 use azure_table_client::context::TableContext;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
@@ -275,4 +276,39 @@ async fn a_removal_that_cannot_be_detected_is_an_error() {
     let replaced = table.update_with(KEY, change).replace().await.unwrap();
     let row = table.with_entity::<DynamicEntity>().get(KEY).await.unwrap();
     assert_eq!((replaced.hundreds, row.properties().count()), (Hundreds(0), 1));
+}
+
+/// Such a row is only fenced as long as the closure does not touch it.
+#[tokio::test]
+async fn a_change_of_a_row_that_cannot_be_written_is_not_dropped() {
+    type Rows = PartitionRows<Strict>;
+
+    let mock = MockTableService::new();
+    let table = mock.client().table::<Strict>();
+    let strict = |key: &str, hundreds: &str| {
+        DynamicEntity::new("p", key).with("hundreds", hundreds).with("text", "x")
+    };
+    mock.seed("Notes", [&strict("r", "250"), &strict("s", "0")]).unwrap();
+    let keys = || [("p", "r"), ("p", "s")];
+    let sent = || mock.requests().count(Operation::Transaction);
+    let text = |note: &mut Strict| note.text = None;
+    let by_key = table.update_rows_with(keys(), |rows: &mut Rows| text(rows.get_mut("r").unwrap()));
+    let by_key = by_key.await.unwrap_err();
+    let by_all = table.update_rows_with(keys(), |rows: &mut Rows| rows.iter_mut().for_each(text));
+    for error in [by_key, by_all.await.unwrap_err()] {
+        assert_eq!((error.kind(), error.rounds()), (ErrorKind::InvalidInput, 1), "{error}");
+        assert!(error.to_string().contains("cannot write the row as it was read"), "{error}");
+        assert_eq!(error.entity_key().unwrap().row_key, "r");
+    }
+    assert_eq!(sent(), 0);
+
+    let version = |stored: Vec<Stored<Strict>>| stored[0].etag.clone();
+    let before = table.get(KEY).await.unwrap().etag;
+    let update = table.update_rows_with(keys(), |rows: &mut Rows| text(rows.get_mut("s").unwrap()));
+    let fenced = version(update.await.unwrap());
+    assert_eq!((sent(), fenced != before), (1, true));
+    let change = |rows: &mut Rows| rows.get_mut("r").unwrap().hundreds = Hundreds(0);
+    let replaced = table.update_rows_with(keys(), change).replace().await.unwrap();
+    assert_eq!((sent(), version(replaced) != fenced), (2, true));
+    assert_eq!(table.get(KEY).await.unwrap().hundreds, Hundreds(0));
 }
