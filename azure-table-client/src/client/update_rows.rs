@@ -135,8 +135,8 @@ impl<E: TableEntity> Query<E> {
     ///
     /// # Errors
     /// The errors of that method and of the query. Before anything is sent, of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the filter does not state one partition, or the query
-    /// selects columns or one kind of entities.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the filter does not state one partition (a filter that no row
+    /// can meet states none, and finds no rows), or the query selects columns or one kind of entities.
     pub fn update_rows_with<'c>(
         self,
         mut change: impl FnMut(&mut PartitionRows<E>) + Send + 'c,
@@ -166,7 +166,7 @@ const MAX_FENCES: u64 = TRANSACTION_OPERATIONS as u64;
 
 /// The rows that each round reads.
 struct RowSelection<T> {
-    /// `None` without keys.
+    /// `None` without keys, and for a query that no row can meet.
     partition_key: Option<String>,
     query: Option<Query<T>>,
 }
@@ -199,8 +199,7 @@ impl<T: TableEntity> RowSelection<T> {
     }
 
     fn of_query(query: Query<T>) -> Result<Self, Error> {
-        let partition_key = Some(query.updatable_partition()?);
-        Ok(Self { partition_key, query: Some(query) })
+        Ok(Self { partition_key: query.updatable_partition()?, query: Some(query) })
     }
 
     /// Reads the rows with all their properties.

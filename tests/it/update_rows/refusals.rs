@@ -1,6 +1,7 @@
 //! Changes that are refused, and the limits of a transaction.
 
 use azure_table_client::client::Transaction;
+use azure_table_client::filter::PlanKind;
 
 use super::*;
 
@@ -135,6 +136,23 @@ async fn invalid_selections_send_nothing() {
     }
     assert_eq!(late.kind(), ErrorKind::Timeout);
     assert_eq!(mock.requests().total(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_that_no_row_can_meet_finds_no_rows() {
+    let (mock, table, other) = bank(&[], &[("ann", 1)]).await;
+    let query = || table.query().partition(BANK);
+    for nothing in [query().filter(|a| a.name.is_in([""; 0])), query().partition("bergen")] {
+        assert_eq!(nothing.plan().unwrap().kind, PlanKind::Nothing);
+        let unchanged = nothing.clone().update_rows_with(add(1)).await.unwrap();
+        assert_eq!((unchanged.len(), mock.requests().total()), (0, 0));
+        let open = |rows: &mut PartitionRows<Account>| {
+            rows.insert(account(format!("new{}", rows.len()), 1));
+        };
+        nothing.update_rows_with(open).await.unwrap();
+        other.delete(key("new0"), IfMatch::Any).await.unwrap();
+        mock.requests().clear();
+    }
 }
 
 /// An entity of one kind is not updated by a query of the enum: inserted, it would lack its kind.

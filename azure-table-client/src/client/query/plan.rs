@@ -80,23 +80,25 @@ impl<E, T> Query<E, T> {
         Ok(QueryPlan { kind, reason, queries, keys })
     }
 
-    /// Returns the partition of the rows that the query finds.
+    /// Returns the partition of the rows that the query finds; `None` if no key can meet the filter.
     ///
     /// # Errors
     /// The filter does not state one partition, or the query does not read whole entities.
-    pub(in crate::client) fn updatable_partition(&self) -> Result<String, Error> {
+    pub(in crate::client) fn updatable_partition(&self) -> Result<Option<String>, Error> {
         if !self.is_whole {
             return Err(Error::invalid_input(
                 "rows are updated as whole entities: the query selects columns or one kind of them",
             ));
         }
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?;
-        let plan = Plan::of(filter.as_ref().map(QueryFilter::tree));
-        plan.partition().map(str::to_owned).ok_or_else(|| {
-            Error::invalid_input(
+        let filter = filter.as_ref().map(QueryFilter::tree);
+        let partition_key = Plan::of(filter).partition().map(str::to_owned);
+        if partition_key.is_none() && PlanKind::of(filter) != PlanKind::Nothing {
+            return Err(Error::invalid_input(
                 "a transaction is limited to one partition, which the query does not state: call `partition`",
-            )
-        })
+            ));
+        }
+        Ok(partition_key)
     }
 
     /// Sends this query even if it scans the whole table and the client
