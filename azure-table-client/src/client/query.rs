@@ -245,6 +245,10 @@ impl<E, T> Query<E, T> {
         self
     }
 
+    pub(super) fn options(&self) -> &CallOptions {
+        &self.options
+    }
+
     pub(super) fn core(&self) -> &Arc<ClientCore> {
         &self.core
     }

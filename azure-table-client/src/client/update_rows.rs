@@ -134,6 +134,8 @@ impl<E: TableEntity> Query<E> {
     /// [`TableClient::update_rows_with`](crate::TableClient::update_rows_with).
     ///
     /// # Errors
+    /// The deadline, the retry policy and the client request id of the query become those of the whole call.
+    ///
     /// The errors of that method and of the query. Before anything is sent, of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the filter does not state one partition (a filter that no row
     /// can meet states none, and finds no rows), or the query selects columns or one kind of entities.
@@ -157,7 +159,12 @@ impl<E: TableEntity> Query<E> {
         change: impl FnMut(&mut PartitionRows<E>) -> Result<(), R> + Send + 'c,
     ) -> UpdateRowsWith<'c, E, R> {
         let table = TableClient::new(Arc::clone(self.core()), self.table().to_string());
-        UpdateRowsWith::new(table, RowSelection::of_query(self), change)
+        // The format is for the rows that are read.
+        let options = CallOptions { format: None, ..self.options().clone() };
+        UpdateRowsWith {
+            options,
+            ..UpdateRowsWith::new(table, RowSelection::of_query(self), change)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use azure_table_client::client::Transaction;
 use azure_table_client::filter::PlanKind;
+use azure_table_client::mock::Fault;
 
 use super::*;
 
@@ -136,6 +137,20 @@ async fn invalid_selections_send_nothing() {
     }
     assert_eq!(late.kind(), ErrorKind::Timeout);
     assert_eq!(mock.requests().total(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_settings_of_a_query_are_those_of_the_call() {
+    let (mock, table, other) = bank(&[], &[("ann", 1)]).await;
+    let query = || table.query().partition(BANK);
+    let late = query().deadline(Duration::ZERO).update_rows_with(add(1)).await.unwrap_err();
+    assert_eq!((late.kind(), mock.requests().total()), (ErrorKind::Timeout, 0));
+    mock.faults().add(Fault::busy().on(Operation::Transaction).times(1));
+    let query = query().retry(RetryPolicy::none()).client_request_id("import-42");
+    let busy = query.update_rows_with(add(1)).await.unwrap_err();
+    assert!(busy.is_throttled(), "{busy}");
+    assert_eq!((busy.client_request_id(), busy.attempts()), (Some("import-42"), 1));
+    assert_eq!(balances(&other).await, named(&[("ann", 1)]));
 }
 
 #[tokio::test(start_paused = true)]
