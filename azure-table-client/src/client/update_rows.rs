@@ -75,7 +75,8 @@ impl<T: TableEntity> TableClient<T> {
     /// - A row that was read and not changed is *fenced*: a merge without properties, under the version that was read.
     ///   The change is refused if another program wrote that row, so that decisions rest on rows that are still the
     ///   same. A fence counts as one of the 100 writes, and gives the row a new ETag and Timestamp, which makes
-    ///   concurrent conditional writes of it fail, other fences included.
+    ///   concurrent conditional writes of it fail, other fences included. With a
+    ///   [write id](crate::TableServiceClientBuilder::write_id_column), a fence adds the column of the id to the row.
     ///   [`allow_write_skew`](UpdateRowsWith::allow_write_skew) omits the fences.
     /// - Rows that do not exist cannot be fenced. A row of another key, or one that the query would find, that another
     ///   program inserts meanwhile is not seen. To exclude it, change or fence a row that all writers change as well.
@@ -133,9 +134,9 @@ impl<E: TableEntity> Query<E> {
     /// Changes the rows that the query finds in one partition as a whole; see
     /// [`TableClient::update_rows_with`](crate::TableClient::update_rows_with).
     ///
-    /// # Errors
     /// The deadline, the retry policy and the client request id of the query become those of the whole call.
     ///
+    /// # Errors
     /// The errors of that method and of the query. Before anything is sent, of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the filter does not state one partition (a filter that no row
     /// can meet states none, and finds no rows), or the query selects columns or one kind of entities.
