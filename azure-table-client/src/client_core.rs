@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::filter::Filter;
+use crate::filter::{Filter, KeyOrder};
 use crate::operation::Target;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::Pipeline;
@@ -73,6 +73,15 @@ impl ClientCore {
     pub(crate) fn allows_comparisons(&self, filter: &Filter) -> bool {
         let most = self.settings.max_comparisons.or(self.protocol.dialect().max_comparisons());
         most.is_none_or(|most| filter.comparisons() <= most)
+    }
+
+    /// Returns the order in which the service compares keys.
+    pub(crate) const fn key_order(&self) -> KeyOrder {
+        if self.pipeline.protocol.dialect().has_key_order() {
+            KeyOrder::Utf16
+        } else {
+            KeyOrder::Unknown
+        }
     }
 
     /// Returns a table as a target of writes.

@@ -17,6 +17,7 @@ mod display;
 mod error;
 mod forms;
 mod key_column;
+mod key_order;
 mod key_part;
 mod keys;
 mod lexer;
@@ -37,6 +38,7 @@ use std::ops::{BitAnd, BitOr, Not};
 use crate::edm::EdmValue;
 
 pub use azure_table_derive::Projection;
+pub(crate) use branches::ListedPartition;
 #[doc(hidden)]
 pub use column::ReadColumn;
 pub use column::{Column, HasColumns};
@@ -45,6 +47,7 @@ pub use condition::{Condition, IntoCondition};
 pub(crate) use error::Expected;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
+pub(crate) use key_order::KeyOrder;
 #[doc(hidden)]
 pub use key_part::{PartitionKeyPart, RowKeyPart};
 pub use multi_column::{ETagColumn, MultiColumn, SeriesColumns};
@@ -96,7 +99,7 @@ pub enum Filter {
     /// A Boolean property that must be true; see [`Filter::is_true`].
     #[non_exhaustive]
     IsTrue(String),
-    /// `true` or `false`, which matches every entity or none. Health checks query for none.
+    /// `true` or `false`, which matches every entity or none. A query for `false` alone is sent: health checks use it.
     #[non_exhaustive]
     Constant(bool),
     /// Two or more filters. All must match. A list keeps the tree of a long chain flat.

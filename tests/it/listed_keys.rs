@@ -8,7 +8,8 @@ use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{CallOutcome, Finished, Observer};
 use azure_table_client::{
-    DynamicEntity, Error, ErrorKind, Operation, TableClient, TableEntity, TableServiceClient,
+    Dialect, DynamicEntity, Error, ErrorKind, Operation, TableClient, TableEntity,
+    TableServiceClient,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::time::Instant;
@@ -174,6 +175,8 @@ async fn a_filter_that_no_key_can_meet_sends_nothing() {
         format!("{} and RowKey gt '2' and RowKey le '1'", partitions(10)),
         "(PartitionKey eq '05' or PartitionKey gt '20') and PartitionKey eq '10'".to_owned(),
         "not (PartitionKey ge '' or N eq 1)".to_owned(),
+        "PartitionKey gt '05' and N ge 0 and false".to_owned(),
+        "not (N eq 1 or true)".to_owned(),
     ] {
         mock.requests().clear();
         read_in_every_way(&table, &text).await;
@@ -218,6 +221,65 @@ async fn too_many_branches_are_refused() {
         assert!(error.to_string().contains(expected), "{error}");
     }
     assert_eq!(mock.requests().total(), 0);
+}
+
+/// Long lists whose product is longer than the limit on requests.
+#[tokio::test]
+async fn long_lists_with_other_conditions_are_split_or_refused_at_once() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    let numbers = |count| {
+        let each: Vec<_> = (0..count).map(|n| format!("N eq {n}")).collect();
+        format!("({})", each.join(" or "))
+    };
+    for (text, expected) in [
+        // One query for each 13 rows, where reading each row would need more than 10,000 requests.
+        (format!("PartitionKey eq '00' and {} and N ge 0", rows(12_000)), Some(924)),
+        // One query for each partition, where its three rows would need 12,000 requests.
+        (format!("{} and {} and N ge 0", partitions(4_000), rows(3)), Some(4_000)),
+        (format!("{} and {} and N ge 0", partitions(3_000), rows(3)), Some(9_000)),
+        // Each row needs 16 queries, and a split is limited to 1,000 queries.
+        (format!("PartitionKey eq '00' and {} and {}", rows(100), numbers(200)), Some(1_600)),
+        // A copy of one list for each value of the other would fill the memory.
+        (format!("PartitionKey eq '00' and {} and {}", rows(5_000), numbers(5_000)), None),
+    ] {
+        let plan = table.query().filter_text(&text).plan();
+        assert_eq!(plan.map(|plan| plan.queries).ok(), expected, "{}", &text[..40]);
+    }
+    let few = format!("PartitionKey eq '00' and {} and N ge 1", rows(300));
+    assert_eq!(table.query().filter_text(&few).await.unwrap().len(), 2);
+}
+
+/// The order of keys on Cosmos DB is not documented, so that it decides about ranges of keys.
+#[tokio::test]
+async fn cosmos_db_decides_about_ranges_of_keys() {
+    let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
+    let client = mock.client_builder().dialect(Dialect::CosmosDb).build().unwrap();
+    let table = client.table_named::<DynamicEntity>("Rows");
+    table.create().await.unwrap();
+    let list = "(RowKey eq '\u{ffff}' or RowKey eq '\u{10000}')";
+    for (text, sent) in [
+        ("PartitionKey eq 'p' and RowKey gt 'b' and RowKey lt 'a'".to_owned(), 1),
+        (format!("PartitionKey eq 'p' and {list} and RowKey lt '\u{10000}'"), 2),
+        (format!("PartitionKey eq 'p' and {list} and RowKey eq 'a'"), 0),
+        ("PartitionKey lt ''".to_owned(), 0),
+        ("PartitionKey eq 'p' and RowKey gt 'a' and false".to_owned(), 0),
+    ] {
+        mock.requests().clear();
+        assert!(table.query().filter_text(&text).await.unwrap().is_empty(), "{text}");
+        assert_eq!(mock.requests().total(), sent, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_for_false_alone_is_sent() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    assert!(table.query().filter_text("false").await.unwrap().is_empty());
+    assert_eq!(mock.requests().total(), 1, "a health check notices a missing table");
+    table.delete_table().await.unwrap();
+    let error = table.query().filter_text("false").await.unwrap_err();
+    assert_eq!(error.status(), Some(404), "{error}");
 }
 
 #[tokio::test]

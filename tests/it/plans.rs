@@ -195,6 +195,30 @@ async fn listed_rows_with_another_condition_are_read_alone() {
     let row = |r| format!("PartitionKey eq '05' and RowKey eq '{r}' and N ge 1");
     assert_eq!(sent, ["00", "99", "x"].map(row));
 
+    // Eight rows take about as long as one query, which nine rows need.
+    let names: Vec<_> = (0..100).map(|row| format!("{row:02}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    for (rows, kind, queries) in [
+        (8, PlanKind::Point, 8),
+        (9, PlanKind::RowRange, 1),
+        (16, PlanKind::Point, 16),
+        (17, PlanKind::RowRange, 2),
+        (100, PlanKind::RowRange, 8),
+    ] {
+        let query = || blogs.query().filter_text(&text("05", &names[..rows]));
+        let plan = query().plan().unwrap();
+        assert_eq!((plan.kind, plan.queries), (kind, queries), "{rows} rows");
+        mock.requests().clear();
+        let found = query().await.unwrap();
+        assert_eq!(found.len(), (500..500 + rows).filter(|n| n % 7 > 0).count());
+        assert_eq!((mock.requests().total(), mock.requests().scanned_rows()), (queries, rows));
+    }
+    let plan = blogs.query().filter_text(&text("05", &names)).plan().unwrap();
+    assert_eq!(
+        plan.to_string(),
+        "1 row range: the filter lists too many rows with other conditions to read each alone, in 8 queries"
+    );
+
     // Empty pages before the row are read, too.
     mock.faults().add(Fault::split_page());
     mock.requests().clear();

@@ -56,7 +56,9 @@ fn filter() -> impl Strategy<Value = Filter> {
             Filter::compare(key, op, format!("{letter}{n}")).unwrap()
         });
     let is_true = property().prop_map(|name| Filter::is_true(name).unwrap());
-    prop_oneof![4 => of_property, 3 => of_key, 1 => is_true].prop_recursive(4, 12, 2, |inner| {
+    let constant = any::<bool>().prop_map(|value| Filter::parse(&value.to_string()).unwrap());
+    let one = prop_oneof![8 => of_property, 6 => of_key, 2 => is_true, 1 => constant];
+    one.prop_recursive(4, 12, 2, |inner| {
         let pair = (inner.clone(), inner.clone());
         prop_oneof![
             pair.clone().prop_map(|(a, b)| a & b),
@@ -95,6 +97,7 @@ fn holds(filter: &Filter, entity: &DynamicEntity) -> bool {
         Filter::And { 0: all, .. } => all.iter().all(|filter| holds(filter, entity)),
         Filter::Or { 0: any, .. } => any.iter().any(|filter| holds(filter, entity)),
         Filter::Not { 0: inner, .. } => !holds(inner, entity),
+        Filter::Constant { 0: value, .. } => *value,
         _ => unreachable!("all kinds of filters that can be built"),
     }
 }

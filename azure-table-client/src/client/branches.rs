@@ -1,12 +1,16 @@
 //! The branches of a query: requests whose rows follow each other in key order.
 
+use super::fetch::CONCURRENT;
 use crate::client_core::ClientCore;
 use crate::error::Error;
-use crate::filter::{Filter, MAX_QUERIES, Plan, PlanKind, QueryFilter, Split};
+use crate::filter::{Filter, ListedPartition, MAX_QUERIES, Plan, PlanKind, QueryFilter, Split};
 use crate::operation::query;
 
 /// The limit on the requests that one query is split into.
 const MAX_REQUESTS: usize = 10_000;
+/// Listed rows with other conditions are read alone if at most this many are read instead of each query for several of
+/// them. So many requests are sent at once, and take about as long as one query.
+const ROWS_PER_QUERY: usize = CONCURRENT;
 
 /// The branches of a query, in key order.
 pub(super) struct Branches {
@@ -44,6 +48,23 @@ pub(super) struct ListedKeys {
     pub(super) points: usize,
     /// The number of other branches, before they are split by their length.
     pub(super) partitions: usize,
+    /// Whether listed rows of a partition are read by queries for several of them.
+    pub(super) has_groups: bool,
+}
+
+impl ListedKeys {
+    const NONE: Self =
+        Self { kind: PlanKind::Nothing, points: 0, partitions: 0, has_groups: false };
+
+    /// Adds a branch that scans a part of this kind. A point is read by its keys.
+    fn add(&mut self, kind: PlanKind, is_point: bool) {
+        self.kind = self.kind.max(kind);
+        if is_point {
+            self.points += 1;
+        } else if kind != PlanKind::Nothing {
+            self.partitions += 1;
+        }
+    }
 }
 
 impl Branch {
@@ -62,7 +83,10 @@ impl Branches {
         let Some(filter) = filter else {
             return Ok(Self { all: vec![Branch::Table], keys: Keys::Unlisted });
         };
-        let (all, keys) = match Parts::listed(core, filter.tree())? {
+        let tree = filter.tree();
+        let listed = Parts::listed(core, tree, RowReads::Alone)
+            .or_else(|error| Parts::listed(core, tree, RowReads::Grouped).map_err(|_| error));
+        let (all, keys) = match listed? {
             Some((all, listed)) => (all, Keys::Listed(listed)),
             None => (Parts::unlisted(core, filter)?, Keys::Unlisted),
         };
@@ -81,6 +105,15 @@ impl Branches {
     }
 }
 
+/// How listed rows with other conditions are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RowReads {
+    /// By a query each, if they are few; see [`ROWS_PER_QUERY`].
+    Alone,
+    /// By queries for as many rows as one request can list.
+    Grouped,
+}
+
 /// The branches so far.
 struct Parts<'c> {
     core: &'c ClientCore,
@@ -93,28 +126,50 @@ impl<'c> Parts<'c> {
         Self { core, branches: Vec::new(), requests: 0 }
     }
 
-    /// Returns the branches of the listed keys; `None` if the filter lists no keys, or if a request would be too
-    /// long.
+    /// Returns the branches of the listed keys; `None` if the filter lists no keys, if its branches would scan as much
+    /// as the filter, or if a request would be too long.
     fn listed(
         core: &'c ClientCore,
         filter: &Filter,
+        reads: RowReads,
     ) -> Result<Option<(Vec<Branch>, ListedKeys)>, Error> {
-        let Some(branches) = filter.branches() else { return Ok(None) };
-        let mut parts = Self::new(core);
-        let mut listed = ListedKeys { kind: PlanKind::Nothing, points: 0, partitions: 0 };
-        for branch in branches {
-            let kind = PlanKind::of(Some(&branch));
-            listed.kind = listed.kind.max(kind);
-            if Plan::point_of(&branch).is_some() {
-                listed.points += 1;
-            } else if kind != PlanKind::Nothing {
-                listed.partitions += 1;
-            }
-            if !parts.push(QueryFilter::from(branch))? {
-                return Ok(None);
+        let Some(partitions) = filter.listed_partitions(core.key_order()) else { return Ok(None) };
+        let (mut parts, mut listed) = (Self::new(core), ListedKeys::NONE);
+        let (whole, mut scans_less) = (Plan::of(Some(filter)), false);
+        for partition in partitions {
+            let lists_rows = partition.rows().is_some();
+            let rows = partition.rows().filter(|_| Self::reads_alone(core, &partition, reads));
+            let group = rows.is_none().then(|| partition.filter());
+            listed.has_groups |= lists_rows && group.is_some();
+            for branch in rows.into_iter().flatten().chain(group) {
+                let is_point = Plan::point_of(&branch).is_some();
+                scans_less |= is_point || Plan::of(Some(&branch)) != whole;
+                listed.add(PlanKind::in_order(Some(&branch), core.key_order()), is_point);
+                if !parts.push(QueryFilter::from(branch))? {
+                    return Ok(None);
+                }
             }
         }
-        Ok(Some((parts.branches, listed)))
+        let is_whole = !parts.branches.is_empty() && !scans_less && !listed.has_groups;
+        Ok((!is_whole).then_some((parts.branches, listed)))
+    }
+
+    /// Whether each listed row of a partition is read alone: if no row has another condition, if the rows are few, or if
+    /// no queries for several of them can be sent.
+    fn reads_alone(core: &'c ClientCore, partition: &ListedPartition, reads: RowReads) -> bool {
+        let is_point = |row: Filter| Plan::point_of(&row).is_some();
+        if partition.rows().is_some_and(|mut rows| rows.all(is_point)) {
+            return true;
+        }
+        if reads == RowReads::Grouped {
+            return false;
+        }
+        let mut groups = Self::new(core);
+        if !matches!(groups.push(QueryFilter::from(partition.filter())), Ok(true)) {
+            return true;
+        }
+        let most = groups.requests * ROWS_PER_QUERY;
+        partition.rows().is_some_and(|mut rows| rows.nth(most).is_none())
     }
 
     /// Returns the branches of a filter that lists no keys.
@@ -131,7 +186,7 @@ impl<'c> Parts<'c> {
         let fits = |filter: &Filter, text: &str| {
             core.allows_comparisons(filter) && query::fits_in_url(text)
         };
-        let branch = match PlanKind::of(Some(filter.tree())) {
+        let branch = match PlanKind::in_order(Some(filter.tree()), core.key_order()) {
             PlanKind::Nothing => return Ok(true),
             PlanKind::Point => Branch::Row,
             _ => Branch::Query,
@@ -140,7 +195,8 @@ impl<'c> Parts<'c> {
         if is_point || fits(filter.tree(), filter.text()) {
             return self.add(branch(filter)).map(|()| true);
         }
-        let split = Split::of(filter.tree(), &|filter| fits(filter, &filter.to_string()));
+        let split =
+            Split::of(filter.tree(), core.key_order(), &|filter| fits(filter, &filter.to_string()));
         let split = split.ok_or_else(|| too_many(MAX_QUERIES))?;
         // A split drops alternatives that no row satisfies, so that one filter may be left.
         if split.filters.len() == 1 && split.filters[0] == *filter.tree() {

@@ -23,11 +23,12 @@ use crate::wire::Operation;
 /// A page may be empty although more follow: the service ends a page at the borders of its
 /// partitions and when its time limit is reached.
 ///
-/// A filter that lists keys is read in *branches*: a list of rows by a point read each, or by a query each if there
-/// are other conditions; a list of partitions by a query each. Their rows follow each other in key order. At most 8 requests are in flight, and never more than
-/// rows are left to [`take`](super::Query::take); [`parallel`](super::Query::parallel) sets another number. A page has
-/// the rows of up to 1,000 listed rows, or of one page of one query. While a first page is read, the first pages of
-/// the next queries are read too, and kept in memory.
+/// A filter that lists keys is read in *branches*: a list of rows by a point read each, or, if there are other
+/// conditions, by a query each or for several of them; a list of partitions by a query each. Their rows follow each
+/// other in key order. At most 8 requests are in flight, and never more than rows are left to
+/// [`take`](super::Query::take); [`parallel`](super::Query::parallel) sets another number. A page has the rows of up to
+/// 1,000 listed rows, or of one page of one query. While a first page is read, the first pages of the next queries are
+/// read too, and kept in memory.
 ///
 /// A list that is too long for one request is split into several requests. Their pages follow each
 /// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to

@@ -2,68 +2,80 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{CompareOp, Filter, Plan};
+use super::{CompareOp, Filter, KeyOrder, Plan};
 use crate::edm::EdmValue;
 use crate::entity::ordinal;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 impl Filter {
-    /// Splits a filter that lists keys into branches: disjoint filters in key order that together match the same
-    /// rows. A branch states both keys of a listed row, or is a whole partition. Returns `None` if the filter lists
-    /// no keys, or if the branches would scan as much as this filter. No branch is returned if no key is in all lists.
-    pub(crate) fn branches(&self) -> Option<impl Iterator<Item = Self>> {
+    /// Splits a filter that lists PartitionKeys into its partitions, in key order. Returns `None` if the filter lists
+    /// none, or states both keys and nothing else. No partition is returned if no key is in all lists.
+    pub(crate) fn listed_partitions(
+        &self,
+        order: KeyOrder,
+    ) -> Option<impl Iterator<Item = ListedPartition>> {
         if Plan::point_of(self).is_some() {
             return None;
         }
-        let by_partition = ByKey::of(self, PARTITION_KEY);
+        let by_partition = ByKey::of(self, PARTITION_KEY, order);
         let partitions = by_partition.listed()?;
-        if let [partition] = partitions[..]
-            && let [only] = &branches(&by_partition, partition)[..]
-            && Plan::of(Some(only)) == Plan::of(Some(self))
-            && Plan::point_of(only).is_none()
-        {
-            return None;
-        }
-        let of_partition = move |partition| branches(&by_partition, partition);
-        Some(partitions.into_iter().flat_map(of_partition))
+        let of_partition = move |key: &str| {
+            let condition = by_partition.condition(key).possible()?;
+            Some(ListedPartition { partition: Self::partition(key), condition, order })
+        };
+        Some(partitions.into_iter().filter_map(of_partition))
     }
 }
 
-/// Returns the branches of a partition.
-fn branches(by_partition: &ByKey<'_>, partition: &str) -> Vec<Filter> {
-    let whole = Filter::partition(partition);
-    let filter = match by_partition.condition(partition) {
-        Condition::Never => return Vec::new(),
-        Condition::Always => return vec![whole],
-        Condition::If(filter) => filter,
-    };
-    let by_row = ByKey::of(&filter, ROW_KEY);
-    let Some(rows) = by_row.listed() else { return vec![whole & filter] };
-    let branch = |key: &str| {
-        let row = Filter::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
-        let row = whole.clone() & row;
-        match by_row.condition(key) {
-            Condition::Never => None,
-            Condition::Always => Some(row),
-            Condition::If(filter) => Some(row & filter),
-        }
-    };
-    rows.into_iter().filter_map(branch).collect()
+/// A partition that a filter lists.
+pub(crate) struct ListedPartition {
+    partition: Filter,
+    /// The condition on the rows of the partition, if there is one.
+    condition: Option<Filter>,
+    order: KeyOrder,
+}
+
+impl ListedPartition {
+    /// Returns the filter for all rows of the partition.
+    pub(crate) fn filter(&self) -> Filter {
+        with_condition(self.partition.clone(), self.condition.clone())
+    }
+
+    /// Returns a filter for each row that is listed, in key order; `None` if no rows are listed. Each filter states
+    /// both keys. They are built one by one, because each may have a copy of the other conditions.
+    pub(crate) fn rows(&self) -> Option<impl Iterator<Item = Filter>> {
+        let by_row = ByKey::of(self.condition.as_ref()?, ROW_KEY, self.order);
+        let rows = by_row.listed()?;
+        Some(rows.into_iter().filter_map(move |key| {
+            let condition = by_row.condition(key).possible()?;
+            let row = Filter::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
+            Some(with_condition(self.partition.clone() & row, condition))
+        }))
+    }
+}
+
+fn with_condition(keys: Filter, condition: Option<Filter>) -> Filter {
+    match condition {
+        Some(condition) => keys & condition,
+        None => keys,
+    }
 }
 
 /// A filter by the values of one key.
 struct ByKey<'f> {
     /// The name of the key.
     key: &'static str,
+    order: KeyOrder,
     /// The filters that must all match.
     conjuncts: Vec<Conjunct<'f>>,
 }
 
 impl<'f> ByKey<'f> {
-    fn of(filter: &'f Filter, key: &'static str) -> Self {
+    fn of(filter: &'f Filter, key: &'static str, order: KeyOrder) -> Self {
         let mut filters = Vec::new();
         flatten(filter, &mut filters);
-        Self { key, conjuncts: filters.into_iter().map(|one| Conjunct::of(one, key)).collect() }
+        let conjuncts = filters.into_iter().map(|one| Conjunct::of(one, key));
+        Self { key, order, conjuncts: conjuncts.collect() }
     }
 
     /// Returns the only values of the key that the filter can match, in key order; `None` if it lists none.
@@ -76,7 +88,8 @@ impl<'f> ByKey<'f> {
 
     /// Returns the condition on the rows whose key has this value.
     fn condition(&self, value: &str) -> Condition {
-        Condition::all(self.conjuncts.iter().map(|one| one.with(self.key, value)))
+        let key = KeyValue { key: self.key, value, order: self.order };
+        Condition::all(self.conjuncts.iter().map(|one| one.with(key)))
     }
 }
 
@@ -118,12 +131,12 @@ impl<'f> Conjunct<'f> {
     }
 
     /// Returns the condition on the rows whose key has this value.
-    fn with(&self, key: &str, value: &str) -> Condition {
+    fn with(&self, key: KeyValue<'_>) -> Condition {
         match &self.alternatives {
-            None => with(self.filter, key, value),
+            None => key.evaluate(self.filter),
             Some(list) => {
-                let listed = list.of_value.get(value).into_iter().flatten();
-                Condition::any(listed.chain(&list.of_any).map(|one| with(one, key, value)))
+                let listed = list.of_value.get(key.value).into_iter().flatten();
+                Condition::any(listed.chain(&list.of_any).map(|one| key.evaluate(one)))
             }
         }
     }
@@ -137,6 +150,16 @@ enum Condition {
 }
 
 impl Condition {
+    /// Returns `None` if no row meets the condition, and no filter if every row does.
+    #[expect(clippy::option_option, reason = "each level has one meaning")]
+    fn possible(self) -> Option<Option<Filter>> {
+        match self {
+            Self::Never => None,
+            Self::Always => Some(None),
+            Self::If(filter) => Some(Some(filter)),
+        }
+    }
+
     fn all(conditions: impl Iterator<Item = Self>) -> Self {
         let mut all = Vec::new();
         for condition in conditions {
@@ -192,28 +215,40 @@ fn listed<'f>(filter: &'f Filter, key: &str) -> Option<HashSet<&'f str>> {
     }
 }
 
-/// Evaluates the comparisons with a key that has this value.
-fn with(filter: &Filter, key: &str, value: &str) -> Condition {
-    match filter {
-        Filter::Compare { property, op, literal: EdmValue::String(text) } if property == key => {
-            if op.holds(ordinal(value, text)) {
-                Condition::Always
-            } else {
-                Condition::Never
+/// A key and its value.
+#[derive(Clone, Copy)]
+struct KeyValue<'k> {
+    key: &'static str,
+    value: &'k str,
+    order: KeyOrder,
+}
+
+impl KeyValue<'_> {
+    /// Evaluates the comparisons with the key.
+    fn evaluate(self, filter: &Filter) -> Condition {
+        match filter {
+            Filter::Compare { property, op, literal: EdmValue::String(text) }
+                if property == self.key && self.order.decides(*op, text) =>
+            {
+                if op.holds(ordinal(self.value, text)) {
+                    Condition::Always
+                } else {
+                    Condition::Never
+                }
             }
+            Filter::Constant(true) => Condition::Always,
+            Filter::Constant(false) => Condition::Never,
+            Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
+                Condition::If(filter.clone())
+            }
+            Filter::And(all) => Condition::all(all.iter().map(|one| self.evaluate(one))),
+            Filter::Or(any) => Condition::any(any.iter().map(|one| self.evaluate(one))),
+            Filter::Not(inner) => match self.evaluate(inner) {
+                Condition::Never => Condition::Always,
+                Condition::Always => Condition::Never,
+                Condition::If(filter) => Condition::If(!filter),
+            },
         }
-        Filter::Constant(true) => Condition::Always,
-        Filter::Constant(false) => Condition::Never,
-        Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
-            Condition::If(filter.clone())
-        }
-        Filter::And(all) => Condition::all(all.iter().map(|one| with(one, key, value))),
-        Filter::Or(any) => Condition::any(any.iter().map(|one| with(one, key, value))),
-        Filter::Not(inner) => match with(inner, key, value) {
-            Condition::Never => Condition::Always,
-            Condition::Always => Condition::Never,
-            Condition::If(filter) => Condition::If(!filter),
-        },
     }
 }
 
@@ -221,10 +256,21 @@ fn with(filter: &Filter, key: &str, value: &str) -> Condition {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Option<Vec<String>> {
+    /// Each listed row, and each partition without listed rows.
+    fn in_order(text: &str, order: KeyOrder) -> Option<Vec<String>> {
         let filter = Filter::parse(text).unwrap();
-        let branches = filter.branches()?;
-        Some(branches.map(|branch| branch.to_string()).collect())
+        let mut texts = Vec::new();
+        for partition in filter.listed_partitions(order)? {
+            match partition.rows() {
+                Some(rows) => texts.extend(rows.map(|row| row.to_string())),
+                None => texts.push(partition.filter().to_string()),
+            }
+        }
+        Some(texts)
+    }
+
+    fn of(text: &str) -> Option<Vec<String>> {
+        in_order(text, KeyOrder::Utf16)
     }
 
     #[test]
@@ -313,14 +359,24 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_without_a_list_of_keys_has_no_branches() {
+    fn an_unknown_order_leaves_ranges_to_the_service() {
+        let of = |text: &str| in_order(text, KeyOrder::Unknown).unwrap();
+        let rows = "PartitionKey eq 'p' and (RowKey eq '\u{ffff}' or RowKey eq '\u{10000}')";
+        let row = |r: char| format!("PartitionKey eq 'p' and RowKey eq '{r}'");
+        let range = " and RowKey lt '\u{ffff}'";
+        assert_eq!(
+            of(&format!("{rows}{range} and RowKey ge ''")),
+            ['\u{10000}', '\u{ffff}'].map(|r| row(r) + range)
+        );
+        assert_eq!(of(&format!("{rows} and RowKey ne '\u{ffff}'")), [row('\u{10000}')]);
+        assert_eq!(of(&format!("{rows} and RowKey lt ''")), [""; 0]);
+    }
+
+    #[test]
+    fn a_filter_without_a_list_of_keys_has_no_partitions() {
         for text in [
             "A eq 1",
-            "PartitionKey eq 'p'",
-            "PartitionKey eq 'p' and A eq 1",
             "PartitionKey eq 'p' and RowKey eq 'r'",
-            "PartitionKey eq 'p' and RowKey eq 'r' and A eq 1",
-            "PartitionKey eq 'p' and (RowKey eq 'r' or A eq 1)",
             "PartitionKey eq 'a' or A eq 1",
             "PartitionKey eq 'a' or PartitionKey gt 'b'",
             "not (PartitionKey eq 'a' or PartitionKey eq 'b')",
@@ -337,9 +393,13 @@ mod tests {
                 & Filter::on_key(ROW_KEY, CompareOp::Eq, n.to_string())
         };
         let list = (0..30_000).map(row).reduce(|a, b| a | b).unwrap();
-        assert_eq!(list.branches().unwrap().count(), 30_000);
+        let partitions =
+            |filter: &Filter| filter.listed_partitions(KeyOrder::Utf16).unwrap().count();
+        assert_eq!(partitions(&list), 30_000);
         let row = |n: u32| Filter::on_key(ROW_KEY, CompareOp::Eq, n.to_string());
         let rows = (0..30_000).map(row).reduce(|a, b| a | b).unwrap();
-        assert_eq!((Filter::partition("p") & rows).branches().unwrap().count(), 30_000);
+        let filter = Filter::partition("p") & rows;
+        let partition = filter.listed_partitions(KeyOrder::Utf16).unwrap().next().unwrap();
+        assert_eq!(partition.rows().unwrap().count(), 30_000);
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::range::Range;
-use super::{CompareOp, Filter};
+use super::{CompareOp, Filter, KeyOrder};
 use crate::edm::EdmValue;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
@@ -28,7 +28,7 @@ pub enum PlanKind {
 
 impl PlanKind {
     /// Returns the part of a table that the service scans for one query with this filter, or without a
-    /// filter; [`Nothing`](Self::Nothing) if no key can meet the filter.
+    /// filter; [`Nothing`](Self::Nothing) if no key can meet the filter in the key order of Azure Storage.
     ///
     /// ```
     /// use azure_table_client::filter::{Filter, PlanKind};
@@ -39,7 +39,12 @@ impl PlanKind {
     /// # Ok::<(), azure_table_client::filter::FilterError>(())
     /// ```
     pub fn of(filter: Option<&Filter>) -> Self {
-        if filter.is_some_and(|filter| !filter.can_match()) {
+        Self::in_order(filter, KeyOrder::Utf16)
+    }
+
+    /// Returns the part of a table that a service with this order of keys scans.
+    pub(crate) fn in_order(filter: Option<&Filter>, order: KeyOrder) -> Self {
+        if filter.is_some_and(|filter| !filter.can_match(order)) {
             return Self::Nothing;
         }
         Plan::of(filter).kind()

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::literal::Literal;
-use super::{CompareOp, Filter, Plan};
+use super::{CompareOp, Filter, KeyOrder, Plan};
 use crate::edm::{EdmType, EdmValue};
 use crate::entity::ordinal;
 
@@ -24,9 +24,13 @@ impl Split {
     /// Splits a filter into filters that fit, as few as its longest list allows. A filter that fits, or that has
     /// no alternatives, is returned unchanged. Filters that no key can meet are left out. Returns `None` if there
     /// would be too many filters.
-    pub(crate) fn of(filter: &Filter, fits: &dyn Fn(&Filter) -> bool) -> Option<Self> {
+    pub(crate) fn of(
+        filter: &Filter,
+        order: KeyOrder,
+        fits: &dyn Fn(&Filter) -> bool,
+    ) -> Option<Self> {
         let mut filters = Vec::new();
-        if !split(filter, fits, &mut filters) {
+        if !split(filter, order, fits, &mut filters) {
             filters = vec![filter.clone()];
         }
         if filters.len() > MAX_QUERIES {
@@ -86,14 +90,16 @@ fn values(filter: &Filter) -> Option<(&str, Vec<&EdmValue>)> {
 }
 
 /// Splits `filter` into `filters`; returns `false` if it does not fit and cannot be split.
-fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filter>) -> bool {
+fn split(
+    filter: &Filter,
+    order: KeyOrder,
+    fits: &dyn Fn(&Filter) -> bool,
+    filters: &mut Vec<Filter>,
+) -> bool {
     if fits(filter) {
-        if filter.can_match() {
+        if filter.can_match(order) {
             filters.push(filter.clone());
         }
-        return true;
-    }
-    if filters.len() > MAX_QUERIES {
         return true;
     }
     let Some((others, alternatives)) = alternatives(filter) else { return false };
@@ -102,13 +108,13 @@ fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filt
         let all = others.iter().copied().cloned().chain(any);
         all.reduce(|a, b| a & b).unwrap_or_else(|| filter.clone())
     };
-    let alternatives = in_key_order(alternatives, |one| with(&[one]));
+    let alternatives = in_key_order(alternatives, &others);
     let mut rest = &alternatives[..];
-    while !rest.is_empty() {
+    while !rest.is_empty() && filters.len() <= MAX_QUERIES {
         let count = max_fitting(rest.len(), |count| fits(&with(&rest[..count])));
         let (some, more) = rest.split_at(count.max(1));
         // A single alternative that does not fit may contain another list.
-        if !split(&with(some), fits, filters) {
+        if !split(&with(some), order, fits, filters) {
             return false;
         }
         rest = more;
@@ -140,15 +146,16 @@ fn alternatives(filter: &Filter) -> Option<(Vec<&Filter>, &[Filter])> {
     }
 }
 
-/// Returns the different alternatives in the order of their first keys.
-fn in_key_order(alternatives: &[Filter], whole: impl Fn(&Filter) -> Filter) -> Vec<&Filter> {
+/// Returns the different alternatives in the order of their first keys, which also match `others`.
+fn in_key_order<'f>(alternatives: &'f [Filter], others: &[&Filter]) -> Vec<&'f Filter> {
     let mut known = HashSet::new();
+    let others = others.iter().map(|one| Plan::of(Some(one)));
+    let others = others.fold(Plan::default(), Plan::and);
     let mut ordered: Vec<_> = alternatives
         .iter()
         .filter(|one| known.insert(one.to_string()))
         .map(|one| {
-            let filter = whole(one);
-            let plan = Plan::of(Some(&filter));
+            let plan = others.clone().and(Plan::of(Some(one)));
             let (partition_key, row_key) = plan.start();
             ((partition_key.to_owned(), row_key.to_owned()), one)
         })
@@ -185,7 +192,9 @@ mod tests {
 
     fn of(text: &str, comparisons: usize) -> (Vec<String>, bool) {
         let filter = Filter::parse(text).unwrap();
-        let split = Split::of(&filter, &|filter| filter.comparisons() <= comparisons).unwrap();
+        let split =
+            Split::of(&filter, KeyOrder::Utf16, &|filter| filter.comparisons() <= comparisons)
+                .unwrap();
         (split.filters.iter().map(ToString::to_string).collect(), split.in_order)
     }
 
@@ -221,7 +230,9 @@ mod tests {
     fn lists_of_values_are_disjoint() {
         let is_disjoint = |text: &str| {
             let filter = Filter::parse(text).unwrap();
-            Split::of(&filter, &|filter| filter.comparisons() <= 2).unwrap().is_disjoint()
+            Split::of(&filter, KeyOrder::Utf16, &|filter| filter.comparisons() <= 2)
+                .unwrap()
+                .is_disjoint()
         };
         assert!(is_disjoint("A eq 3 or A eq 1 or A eq 3 or A eq 2"));
         assert!(is_disjoint("B gt 1 and (A eq 'a' or A eq 'b')"));
@@ -253,7 +264,9 @@ mod tests {
     #[test]
     fn a_long_list_is_split_into_few_filters() {
         let many = (0..5000).map(|n| Filter::partition(format!("{n:04}"))).reduce(|a, b| a | b);
-        let split = Split::of(&many.unwrap(), &|filter| filter.comparisons() <= 15).unwrap();
+        let split =
+            Split::of(&many.unwrap(), KeyOrder::Utf16, &|filter| filter.comparisons() <= 15)
+                .unwrap();
         assert_eq!((split.filters.len(), split.in_order), (334, true));
     }
 
@@ -279,6 +292,6 @@ mod tests {
         };
         let filter = format!("({}) and ({}) and ({})", list("A"), list("B"), list("C"));
         let filter = Filter::parse(&filter).unwrap();
-        assert_eq!(Split::of(&filter, &|filter| filter.comparisons() <= 15), None);
+        assert_eq!(Split::of(&filter, KeyOrder::Utf16, &|filter| filter.comparisons() <= 15), None);
     }
 }

@@ -74,6 +74,9 @@ impl<E, T> Query<E, T> {
             Keys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
                 (kind, "the filter lists both keys")
             }
+            Keys::Listed(ListedKeys { kind, has_groups: true, .. }) => {
+                (kind, "the filter lists too many rows with other conditions to read each alone")
+            }
             Keys::Listed(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
             Keys::Unlisted => (plan.kind(), plan.reason(filter)),
         };
@@ -116,7 +119,7 @@ impl<E, T> Query<E, T> {
         // An invalid filter is reported later.
         let Ok(filter) = &self.filter else { return Ok(()) };
         let filter = filter.as_ref().map(QueryFilter::tree);
-        if PlanKind::of(filter) != PlanKind::TableScan {
+        if PlanKind::in_order(filter, self.core.key_order()) != PlanKind::TableScan {
             return Ok(());
         }
         let (table, reason) = (&*self.table, Plan::of(filter).reason(filter));
