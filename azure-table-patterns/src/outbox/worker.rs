@@ -70,6 +70,8 @@ pub struct Pass {
     /// The items that are kept for people: their attempts are used up, or another program wrote an invalid value to a
     /// column of the outbox. See [`Outbox::resume`].
     pub parked: Vec<EntityKey>,
+    /// The error of the query that ended the pass before it had found all items.
+    pub error: Option<String>,
 }
 
 /// An item that failed in this pass.
@@ -146,7 +148,8 @@ impl<W: TableEntity> Worker<W> {
         self
     }
 
-    /// Calls `report` after each pass of [`run`](Self::run), to log the items that failed or are parked.
+    /// Calls `report` after each pass of [`run`](Self::run), also one that is stopped or fails, to log the items that
+    /// failed or are parked.
     #[must_use]
     pub fn on_pass(mut self, report: impl FnMut(&Pass) + Send + 'static) -> Self {
         self.on_pass = Box::new(report);
@@ -180,6 +183,7 @@ impl<W: TableEntity> Worker<W> {
                 },
                 Err(error) => {
                     self.cursor = None;
+                    self.pass.error = Some(error.to_string());
                     return Err(error.into());
                 }
             }
@@ -324,8 +328,9 @@ impl<W: TableEntity> Worker<W> {
 }
 
 impl Pass {
-    /// Returns whether no item was left: all that the pass found are done.
+    /// Returns whether no item was left: the pass found all items, and they are done.
     pub const fn is_drained(&self) -> bool {
-        self.waiting == 0 && self.lost == 0 && self.failed.is_empty() && self.parked.is_empty()
+        let is_left = self.waiting > 0 || self.lost > 0 || !self.failed.is_empty();
+        !is_left && self.parked.is_empty() && self.error.is_none()
     }
 }

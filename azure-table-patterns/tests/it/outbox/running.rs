@@ -50,6 +50,26 @@ async fn a_worker_repeats_failed_items_until_it_is_stopped() {
     let passes = passes.lock().unwrap();
     assert_eq!(passes.iter().map(|pass| pass.failed.len()).sum::<usize>(), 2);
     assert_eq!(passes.iter().map(|pass| pass.done).sum::<usize>(), 2);
+    let interrupted: Vec<_> = passes.iter().filter(|pass| pass.error.is_some()).collect();
+    assert!(!interrupted.is_empty() && interrupted.iter().all(|pass| !pass.is_drained()));
+}
+
+/// The lease ends with the item, but not the steps.
+#[tokio::test(start_paused = true)]
+async fn steps_that_finish_their_item_run_to_their_end() {
+    let mock = mock_with_table().await;
+    let outbox = outbox(&mock);
+    outbox.insert(&copy("7")).await.unwrap();
+    let mut worker = outbox.worker("w").ttl(TTL);
+    let steps = async |mut item: Item<Copy>| {
+        item.finish(|transaction| transaction).await?;
+        sleep(TTL * 2).await;
+        Ok::<_, Error>(())
+    };
+    let start = Instant::now();
+    worker.run(steps, sleep(SECOND)).await.unwrap();
+    assert_eq!((start.elapsed(), worker.pass().done), (TTL * 2, 1));
+    assert!(worker.pass().is_drained(), "{:?}", worker.pass());
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +79,10 @@ async fn a_worker_completes_the_present_item_when_it_is_stopped() {
     for id in ["7", "8"] {
         outbox.insert(&copy(id)).await.unwrap();
     }
-    let mut worker = outbox.worker("w").ttl(TTL);
+    let reported = Arc::<Mutex<Vec<_>>>::default();
+    let seen = Arc::clone(&reported);
+    let worker = outbox.worker("w").ttl(TTL);
+    let mut worker = worker.on_pass(move |pass| seen.lock().unwrap().push(pass.done));
     let steps = async |_| {
         sleep(TTL / 2).await;
         Ok::<_, Error>(())
@@ -67,6 +90,7 @@ async fn a_worker_completes_the_present_item_when_it_is_stopped() {
     let start = Instant::now();
     worker.run(steps, sleep(SECOND)).await.unwrap();
     assert_eq!((start.elapsed(), worker.pass().done), (TTL / 2, 1));
+    assert_eq!(*reported.lock().unwrap(), [1], "the pass that was stopped");
     assert!(!outbox.contains(&copy("7")).await.unwrap());
     assert!(outbox.contains(&copy("8")).await.unwrap());
     // While it waits for the next pass, it stops at once.
@@ -74,6 +98,7 @@ async fn a_worker_completes_the_present_item_when_it_is_stopped() {
     let mut worker = worker.interval(TTL);
     worker.run(steps, sleep(TTL)).await.unwrap();
     assert_eq!(start.elapsed(), TTL);
+    assert_eq!(*reported.lock().unwrap(), [1, 1], "each item is reported once");
 }
 
 #[tokio::test(start_paused = true)]
