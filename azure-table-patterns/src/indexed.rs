@@ -32,7 +32,7 @@ pub const MARKER_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// The time after which another program may cancel an attempt, unless [`Indexed::grace`] sets it.
 pub const GRACE: Duration = Duration::from_secs(10);
 
-/// The number of rounds in which other programs may write an entity first, for a write of any version.
+/// The number of rounds in which other programs may write an entity of any version first, or the row of a value.
 const ROUNDS: u32 = 20;
 
 /// A table of entities with secondary indexes, all of whose writes maintain the indexes. Cheap to clone.
@@ -118,8 +118,8 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// Returns the version; `None` if the response was lost and the version is not known: read the entity.
     ///
     /// # Errors
-    /// [`ValueTaken`](Error::ValueTaken); [`Failed`](Error::Failed); 409
-    /// `EntityAlreadyExists`. Before anything is sent: invalid input, which includes an indexed value that is empty, has
+    /// [`ValueTaken`](Error::ValueTaken); [`Failed`](Error::Failed); [`Contended`](Error::Contended) if other programs
+    /// changed the row of a value in each of 20 rounds; 409 `EntityAlreadyExists`. Before anything is sent: invalid input, which includes an indexed value that is empty, has
     /// no key of at most 1,024 UTF-16 code units, or is a Double or binary.
     pub async fn insert(&self, entity: &T) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
@@ -133,7 +133,8 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// former values have to go.
     ///
     /// [`IfMatch::Any`] replaces any version: after a concurrent write, it reads the entity again, up to 20 times. Like
-    /// such a write of the client, it may be applied twice if a request is repeated.
+    /// such a write of the client, it may be applied twice if a request is repeated. [`Contended`](Error::Contended) is then
+    /// no proof for an update that changes no index: a proxy that delivers a request twice may have had an earlier round applied.
     ///
     /// Returns the new version, like [`insert`](Self::insert).
     ///

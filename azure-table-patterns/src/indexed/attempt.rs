@@ -7,8 +7,8 @@ use azure_table_client::{ETag, EntityKey, Stored};
 use uuid::Uuid;
 
 use super::rows::{IndexRow, Marker, key};
-use super::{Indexed, MARKER_RETENTION};
-use crate::Error;
+use super::{Indexed, MARKER_RETENTION, ROUNDS};
+use crate::{Error, backoff};
 
 /// The requests that are sent again after an unknown outcome.
 const TRIES: u32 = 4;
@@ -112,23 +112,23 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     ) -> Result<Version, Error> {
         let row = attempt.row(index, text)?;
         let mut tries = TRIES;
-        while !self.has_expired(attempt) {
+        for round in 0..ROUNDS {
+            backoff::pause(self.entities.clock(), round).await;
+            if self.has_expired(attempt) {
+                return Err(Error::not_applied(None));
+            }
             let error = match self.global_rows.insert(&row).await {
                 Ok(written) => return Ok(Version { row, etag: written.etag }),
                 Err(error) => error,
             };
             let Some(found) = self.global_rows.get_if_exists(row.key()).primary_only().await?
             else {
-                // A concurrent removal of the row, or an insert that did not arrive.
-                tries -= 1;
-                match tries {
-                    0 if error.is_conflict() => {
-                        let what = format!("reserve a value of {}", index.property);
-                        return Err(Error::Contended { what, rounds: TRIES });
-                    }
-                    0 => return Err(error.into()),
-                    _ => continue,
+                // The insert did not arrive, unless a row refused it that has been removed since.
+                tries -= u32::from(!error.is_conflict());
+                if tries == 0 {
+                    return Err(error.into());
                 }
+                continue;
             };
             if found.attempt == attempt.id && !found.confirmed {
                 return Ok(Version { row, etag: found.etag.clone() });
@@ -147,7 +147,8 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
                 return Err(Error::ValueTaken { index: index.property, owner: Some(owner) });
             }
         }
-        Err(Error::not_applied(None))
+        let what = format!("reserve a value of {}", index.property);
+        Err(Error::Contended { what, rounds: ROUNDS })
     }
 
     /// Waits for the end of the attempt that wrote a row, and cancels it after the grace time. `None` if the row changes.

@@ -58,7 +58,8 @@ struct Fenced {
 ///
 /// # Errors
 /// [`Lost`](Error::Lost) if the row has seen a newer token. 412, with an unknown outcome, after 10 rounds if other
-/// programs write the row. A request failed. [`InvalidInput`](Error::InvalidInput), before anything is sent: the
+/// programs write the row: unlike for [`Contended`](Error::Contended), a proxy may have delivered one of the writes twice.
+/// A request failed. [`InvalidInput`](Error::InvalidInput), before anything is sent: the
 /// entity has a column `LeaseToken`.
 pub async fn merge_fenced<T: TableEntity>(
     table: &TableClient<T>,

@@ -18,8 +18,9 @@ use crate::Error;
 /// Long work renews the lease meanwhile: [`hold`](Self::hold) does so around a future, and [`renewal`](Self::renewal) in a
 /// task of its own. The guard can commit at the same time; its writes follow one another.
 ///
-/// Dropping a guard sends nothing and ends its renewals: the row shows this holder until the time to live ends. A drop
-/// cannot wait for a response, and a program that stops does not drop at all; call [`release`](Self::release).
+/// Dropping a guard sends nothing, and ends its renewals after the one in flight: the row shows this holder until the time
+/// to live ends. A drop cannot wait for a response, and a program that stops does not drop at all; call
+/// [`release`](Self::release).
 #[must_use = "the lease is held until it is released, or until its time to live ends"]
 pub struct Guard {
     pub(super) held: Arc<Held>,
@@ -44,10 +45,12 @@ impl Guard {
     /// Renews the lease: it is then valid for its time to live, counted from this call, minus the margin.
     ///
     /// An invalid guard becomes valid again if no other program has acquired the lease since. The call ends after a third
-    /// of the time to live. A failure leaves the validity as it was, and the call can be repeated.
+    /// of the time to live, also if another write of the guard is in flight until then. A failure leaves the validity as it
+    /// was, and the call can be repeated.
     ///
     /// # Errors
-    /// [`Lost`](Error::Lost) if another program holds the lease, or if the row is gone. A request failed.
+    /// [`Lost`](Error::Lost) if another program holds the lease, or if the row is gone. [`Contended`](Error::Contended) if
+    /// other programs wrote the row in each of 3 rounds. A request failed.
     pub async fn renew(&self) -> Result<(), Error> {
         self.held.renew().await
     }
@@ -101,9 +104,9 @@ impl Guard {
     /// ```
     ///
     /// # Errors
-    /// [`Lost`](Error::Lost) if another program holds the lease, or if the row is gone. The error of an operation of
-    /// `work`, whose index counts from 1. [`Failed`](Error::Failed) or an error of the client with an unknown
-    /// outcome, if several attempts failed: the next call of this guard ends them.
+    /// The errors of [`renew`](Self::renew). The error of an operation of `work`, whose index counts from 1.
+    /// [`Failed`](Error::Failed) or an error of the client with an unknown outcome, if several attempts failed: the next
+    /// call of this guard ends them.
     pub async fn commit<U: TableEntity + Send + 'static>(
         &self,
         mut work: impl FnMut(Transaction<DynamicEntity>) -> Transaction<U> + Send,

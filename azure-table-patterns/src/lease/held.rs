@@ -9,15 +9,15 @@ use azure_table_client::{
     Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, TableClient,
     Written,
 };
-use futures_util::future::{BoxFuture, FutureExt as _};
-use futures_util::lock::Mutex as AsyncMutex;
+use futures_util::future::{BoxFuture, Either, FutureExt as _, select};
+use futures_util::lock::{Mutex as AsyncMutex, MutexGuard};
 
 use super::row::{Acquisition, LeaseRow};
 use crate::Error;
 use crate::delivery::was_never_applied;
 
 /// The number of times that a write is sent before its outcome is unknown.
-const ROUNDS: usize = 3;
+const ROUNDS: u32 = 3;
 
 /// The result of an attempt: the new version of the row, if it is known.
 pub(super) type Pending = BoxFuture<'static, Result<Option<ETag>, ClientError>>;
@@ -116,6 +116,10 @@ impl Held {
         Error::Lost { token: self.token, outcome: Outcome::NotApplied }
     }
 
+    fn contended(&self) -> Error {
+        Error::Contended { what: format!("write {}", self.key), rounds: ROUNDS }
+    }
+
     /// Sends a write under the version of the row, until it is known whether it was applied. `end` limits the whole
     /// call.
     pub(super) async fn write(
@@ -124,7 +128,7 @@ impl Held {
         end: Option<Instant>,
         mut send: impl FnMut(Attempt<'_>) -> Pending + Send,
     ) -> Result<(), Failure> {
-        let mut version = self.version.lock().await;
+        let mut version = self.lock(end).await.map_err(Failure::Error)?;
         let Some(valid_until) = self.valid_until() else {
             return Err(Failure::Error(self.lost()));
         };
@@ -159,6 +163,9 @@ impl Held {
                 Some(Found::Moved(etag)) => {
                     version.etag = etag;
                     is_open = false;
+                    if round == ROUNDS {
+                        return Err(Failure::Error(self.contended()));
+                    }
                 }
                 Some(Found::Unchanged) => {}
                 Some(found @ (Found::Other | Found::Missing)) => {
@@ -174,6 +181,16 @@ impl Held {
             }
             round += 1;
             version.acquisition.next();
+        }
+    }
+
+    /// Waits until the write in flight has ended, at most until `end`.
+    async fn lock(&self, end: Option<Instant>) -> Result<MutexGuard<'_, Version>, Error> {
+        let lock = self.version.lock();
+        let Some(limit) = self.limit(end) else { return Ok(lock.await) };
+        match select(lock, self.table.clock().sleep(limit)).await {
+            Either::Left((version, _)) => Ok(version),
+            Either::Right(_) => Err(Error::not_applied(None)),
         }
     }
 

@@ -13,7 +13,8 @@ use crate::Error;
 
 impl Guard {
     /// Returns a future that renews the lease every third of its time to live, for a task of its own. It ends once the
-    /// guard is dropped or gives the lease up, or once the guard becomes invalid. Drop the future to end it before.
+    /// guard becomes invalid, and after the renewal in flight once the guard is dropped or gives the lease up. Drop the
+    /// future to end it before.
     ///
     /// Poll it until then, as a task does: the writes of a guard follow one another, so that [`commit`](Self::commit)
     /// waits for the end of a renewal that has begun.
@@ -65,6 +66,9 @@ impl Guard {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// A commit in `work` should have a [deadline](azure_table_client::client::Transaction::deadline) below a third of the
+    /// time to live: the renewals wait for it, and `work` is dropped in the middle of it if the lease ends.
     ///
     /// `work` should not block the thread. A program that is paused cannot drop it in time: fence its writes, see
     /// [`commit`](Self::commit).

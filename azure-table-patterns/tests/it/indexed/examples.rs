@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use azure_table_client::filter::PlanKind;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{EntityKey, IfMatch, Operation, Outcome};
+use azure_table_client::{DynamicEntity, EntityKey, IfMatch, Operation, Outcome};
 use azure_table_patterns::Error;
 use azure_table_patterns::indexed::Indexed;
 use azure_table_tests::chaos;
+use tokio::time::Instant;
 
 use super::users::{INDEX, TABLE, User, differences};
 use crate::hostile::{Touching, on_secondary, with_secondary};
@@ -359,7 +360,29 @@ async fn a_value_whose_row_comes_and_goes_is_contended() {
     let users = users(&mock).await;
     mock.faults().add(Fault::error(409, "EntityAlreadyExists").on(Operation::Insert).table(INDEX));
     let error = users.insert(&joe()).await.unwrap_err();
-    assert!(matches!(error, Error::Contended { rounds: 4, .. }), "{error:?}");
+    assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied);
     assert_eq!(mock.row_count(TABLE), Some(0));
+}
+
+/// Another program deleted the entity, and writes the row of its value before each take-over.
+#[tokio::test(start_paused = true)]
+async fn a_value_whose_row_always_changes_is_contended() {
+    let mock = chaos::mock();
+    let users = users(&mock).await;
+    let joe = User::new("a", "joe").email("joe@x.example");
+    users.insert(&joe).await.unwrap();
+    let table = mock.client().table_named::<DynamicEntity>(TABLE);
+    table.delete(("a", "joe"), IfMatch::Any).await.unwrap();
+    let rows: Vec<DynamicEntity> = mock.rows(INDEX).unwrap();
+    let EntityKey { partition_key, row_key } = rows[0].key().clone();
+    let row = (&*partition_key.leak(), &*row_key.leak());
+    let touching = Touching { mock: mock.clone(), table: INDEX, row, before: ("PUT", INDEX) };
+    let slow = Indexed::<User>::new(&touching.client());
+    let (start, reads) = (Instant::now(), mock.requests().count(Operation::Get));
+    let error = slow.insert(&joe).await.unwrap_err();
+    assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert!(mock.row(TABLE, "a", "joe").is_none());
+    assert!(mock.requests().count(Operation::Get) - reads > 20 && !start.elapsed().is_zero());
 }

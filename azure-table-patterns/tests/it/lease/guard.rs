@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table_client::mock::Fault;
-use azure_table_client::{DynamicEntity, IfMatch, Operation, Outcome, RetryPolicy, TableClient};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy, TableClient,
+};
 use azure_table_patterns::Error;
 use tokio::time::{Instant, sleep};
 
 use super::{KEY, LEASES, TTL, acquired, lease, stored, table};
+use crate::hostile::Touching;
 
 fn work(row: &str) -> DynamicEntity {
     DynamicEntity::new(KEY.0, row)
@@ -274,4 +277,32 @@ async fn work_survives_failures_that_pass() {
         mock.faults().add(fault.probability(0.15));
     }
     guard.hold(sleep(TTL * 50)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_gives_up_if_another_program_always_writes_first() {
+    let (mock, _) = table().await;
+    let (row, before) = (KEY, ("MERGE", KEY.1));
+    let touching = Touching { mock: mock.clone(), table: LEASES, row, before };
+    let guard = acquired(&mut lease(&touching.client().table_named(LEASES))).await;
+    let error = guard.renew().await.unwrap_err();
+    assert!(matches!(error, Error::Contended { rounds: 3, .. }), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert!(guard.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_waits_for_a_commit_no_longer_than_for_its_own_response() {
+    let (mock, table) = table().await;
+    let guard = acquired(&mut lease(&table)).await;
+    mock.faults().add(Fault::delay_reply(TTL / 2).on(Operation::Transaction).times(1));
+    let start = Instant::now();
+    let renewal = async { (guard.renew().await, start.elapsed()) };
+    let row = work("row");
+    let (committed, (renewed, elapsed)) = tokio::join!(guard.commit(|tx| tx.insert(&row)), renewal);
+    let error = renewed.unwrap_err();
+    assert_eq!((elapsed, error.kind()), (TTL / 3, Some(ErrorKind::Timeout)));
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    committed.unwrap();
+    guard.renew().await.unwrap();
 }
