@@ -120,6 +120,9 @@ impl Program {
 
     /// Works with a guard, and ends with a release or without one.
     async fn hold(&mut self, guard: Guard, number: usize, lease: usize) {
+        if self.chance.bool() {
+            tokio::spawn(guard.renewal());
+        }
         for _ in 0..self.chance.u8(1..6) {
             self.probe(number, &guard);
             let result = match self.chance.u8(..14) {

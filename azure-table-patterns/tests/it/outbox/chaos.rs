@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{Operation, Outcome, TableServiceClient};
 use azure_table_patterns::Error;
-use azure_table_patterns::outbox::{Pass, Worker};
+use azure_table_patterns::outbox::{Item, Pass, Worker};
 use azure_table_tests::chaos::{self, Report, Round};
 use fastrand::Rng;
 use futures_util::FutureExt as _;
@@ -90,6 +90,12 @@ struct Disturbed {
     shared: Shared,
 }
 
+impl Disturbed {
+    fn fork(&mut self) -> Self {
+        Self { chance: self.chance.fork(), shared: self.shared.clone() }
+    }
+}
+
 impl Pause for Disturbed {
     async fn pause(&mut self) -> Result<(), Error> {
         self.shared.lock().unwrap().operations += 1;
@@ -114,8 +120,22 @@ async fn pass(
     Ok(())
 }
 
-/// Makes passes, and sometimes stops in the middle of one.
-async fn work(client: TableServiceClient, mut chance: Rng, shared: Shared) {
+/// Runs a worker for up to 30 seconds, and completes the steps of the last item.
+async fn run(
+    worker: &mut Worker<Deletion>,
+    client: &TableServiceClient,
+    disturbed: &mut Disturbed,
+) -> Result<(), Error> {
+    let stop = sleep(some_ms(&mut disturbed.chance, 30_000));
+    let run_steps = |mut item: Item<Deletion>| {
+        let (client, mut disturbed) = (client.clone(), disturbed.fork());
+        async move { steps(&client, &mut item, &mut disturbed).await }
+    };
+    worker.run(run_steps, stop).await
+}
+
+/// Makes passes, by itself or by [`run`], and sometimes stops in the middle of one.
+async fn work(client: TableServiceClient, mut chance: Rng, shared: Shared, runs: bool) {
     let ttl = Duration::from_secs(chance.u64(4..30));
     let new = || {
         let waits = (Duration::from_millis(500), Duration::from_secs(20));
@@ -127,7 +147,11 @@ async fn work(client: TableServiceClient, mut chance: Rng, shared: Shared) {
         sleep(some_ms(&mut chance, 5_000)).await;
         let limit = if chance.u8(..6) == 0 { 30_000 } else { 100_000_000 };
         let limit = some_ms(&mut chance, limit);
-        let result = timeout(limit, pass(&mut worker, &client, &mut disturbed)).await;
+        let result = if runs {
+            timeout(limit, run(&mut worker, &client, &mut disturbed)).await
+        } else {
+            timeout(limit, pass(&mut worker, &client, &mut disturbed)).await
+        };
         let mut report = shared.lock().unwrap();
         report.operations += 1;
         count(&mut report, worker.pass());
@@ -174,7 +198,8 @@ async fn round(round: &mut Round) -> Report {
         tasks.push(site(mock.clone(), client, name, chance, shared.clone()).boxed());
     }
     for task in 0..WORKERS {
-        let work = work(round.client(task), round.chance(task), shared.clone());
+        let runs = task % 2 == 0;
+        let work = work(round.client(task), round.chance(task), shared.clone(), runs);
         tasks.push(work.map(|()| Vec::new()).boxed());
     }
     let refused = round.run_programs(tasks).await.concat();
