@@ -112,7 +112,8 @@ impl<W: TableEntity> Outbox<W> {
 
     /// Lets workers run a parked item again, with the attempts of a new one.
     ///
-    /// `key` is the key of the item in [`Pass::parked`].
+    /// `key` is the key of the item in [`Pass::parked`]. If a column of the outbox has an invalid value, correct the row
+    /// first: otherwise the call fails, or the next pass parks the item again.
     ///
     /// # Errors
     /// 404 if the item does not exist. 412, with an unknown outcome, if another program changed it concurrently and it is

@@ -68,7 +68,7 @@ pub struct Pass {
     /// The items that could not be acquired or read as the work, and those whose steps failed.
     pub failed: Vec<Failed>,
     /// The items that are kept for people: their attempts are used up, or another program wrote an invalid value to a
-    /// column of the outbox. See [`Outbox::resume`].
+    /// column of the outbox; correct such a row first. See [`Outbox::resume`].
     pub parked: Vec<EntityKey>,
     /// The error of the query that ended the pass before it had found all items.
     pub error: Option<String>,

@@ -108,23 +108,31 @@ fn read(path: &Path) -> Result<Option<String>, SchemaError> {
     }
 }
 
-/// Writes another file first and renames it, so that a reader finds the old or the new snapshot as a whole.
+/// Writes the file, and its directory if that does not exist.
 fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SchemaError> {
+    let written = create_directory(path).and_then(|()| replace(path, &snapshot.to_string()));
+    written.map_err(|error| SchemaError::File { path: path.into(), message: error.to_string() })
+}
+
+fn create_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    directory.map_or(Ok(()), fs::create_dir_all)
+}
+
+/// Writes another file first and renames it, so that a reader finds the old or the new snapshot as a whole.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
     let temporary = path.with_extension(format!("{:016x}.tmp", fastrand::u64(..)));
-    let written = create(path, &temporary, &snapshot.to_string());
+    let file = fs::File::create_new(&temporary)?;
+    let written = fill(file, text).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The error of the write is the one to report.
         _ = fs::remove_file(&temporary);
     }
-    written.map_err(|error| SchemaError::File { path: path.into(), message: error.to_string() })
+    written
 }
 
-fn create(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
-    if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(directory)?;
-    }
-    let mut file = fs::File::create_new(temporary)?;
+/// Writes the text to the disk, and closes the file.
+fn fill(mut file: fs::File, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(temporary, path)
+    file.sync_all()
 }
