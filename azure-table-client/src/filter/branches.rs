@@ -20,8 +20,13 @@ impl Filter {
         let by_partition = ByKey::of(self, PARTITION_KEY, order);
         let partitions = by_partition.listed()?;
         let of_partition = move |key: &str| {
-            let condition = by_partition.condition(key).possible()?;
-            Some(ListedPartition { partition: Self::partition(key), condition, order })
+            let condition = by_partition.condition(key);
+            let is_possible = !matches!(condition, Condition::Never);
+            is_possible.then(|| ListedPartition {
+                partition: Self::partition(key),
+                condition,
+                order,
+            })
         };
         Some(partitions.into_iter().filter_map(of_partition))
     }
@@ -30,34 +35,30 @@ impl Filter {
 /// A partition that a filter lists.
 pub(crate) struct ListedPartition {
     partition: Filter,
-    /// The condition on the rows of the partition, if there is one.
-    condition: Option<Filter>,
+    /// The condition on the rows of the partition.
+    condition: Condition,
     order: KeyOrder,
 }
 
 impl ListedPartition {
     /// Returns the filter for all rows of the partition.
     pub(crate) fn filter(&self) -> Filter {
-        with_condition(self.partition.clone(), self.condition.clone())
+        match &self.condition {
+            Condition::If(condition) => self.partition.clone() & condition.clone(),
+            Condition::Never | Condition::Always => self.partition.clone(),
+        }
     }
 
     /// Returns a filter for each row that is listed, in key order; `None` if no rows are listed. Each filter states
     /// both keys. They are built one by one, because each may have a copy of the other conditions.
     pub(crate) fn rows(&self) -> Option<impl Iterator<Item = Filter>> {
-        let by_row = ByKey::of(self.condition.as_ref()?, ROW_KEY, self.order);
+        let Condition::If(condition) = &self.condition else { return None };
+        let by_row = ByKey::of(condition, ROW_KEY, self.order);
         let rows = by_row.listed()?;
         Some(rows.into_iter().filter_map(move |key| {
-            let condition = by_row.condition(key).possible()?;
             let row = Filter::on_key(ROW_KEY, CompareOp::Eq, key.to_owned());
-            Some(with_condition(self.partition.clone() & row, condition))
+            by_row.condition(key).added_to(self.partition.clone() & row)
         }))
-    }
-}
-
-fn with_condition(keys: Filter, condition: Option<Filter>) -> Filter {
-    match condition {
-        Some(condition) => keys & condition,
-        None => keys,
     }
 }
 
@@ -150,13 +151,12 @@ enum Condition {
 }
 
 impl Condition {
-    /// Returns `None` if no row meets the condition, and no filter if every row does.
-    #[expect(clippy::option_option, reason = "each level has one meaning")]
-    fn possible(self) -> Option<Option<Filter>> {
+    /// Adds this condition to `keys`; returns `None` if no row meets it.
+    fn added_to(self, keys: Filter) -> Option<Filter> {
         match self {
             Self::Never => None,
-            Self::Always => Some(None),
-            Self::If(filter) => Some(Some(filter)),
+            Self::Always => Some(keys),
+            Self::If(filter) => Some(keys & filter),
         }
     }
 

@@ -68,8 +68,12 @@ pub async fn long_lists_of_keys(target: &Target) {
     let queries = if target.has_key_order() { 5 } else { 1 };
     assert_eq!((plan.kind, plan.queries), (PlanKind::RowRange, queries));
     let found = query().await.unwrap();
-    assert_eq!(keys(&found), expected);
     assert_eq!(found.cost, cost(queries as u64, 40, queries as u64));
+    let mut found = keys(&found);
+    if !target.has_key_order() {
+        found.sort_unstable();
+    }
+    assert_eq!(found, expected);
     // A few rows: a query for each row.
     let query = || {
         let filter = |i: <Item as HasColumns>::Columns<Item>| {
