@@ -8,8 +8,8 @@ use crate::entity::ordinal;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 impl Filter {
-    /// Splits a filter that lists values of the PartitionKey into its partitions, in key order. Returns `None` if the filter lists
-    /// none, or states both keys and nothing else. No partition is returned if no key is in all lists.
+    /// Splits a filter that lists values of the PartitionKey into its partitions, in key order. Returns `None` if the
+    /// filter lists none, or states both keys and nothing else. No partition is returned if no key is in all lists.
     pub(crate) fn listed_partitions(
         &self,
         order: KeyOrder,

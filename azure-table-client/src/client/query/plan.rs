@@ -96,7 +96,9 @@ impl<E, T> Query<E, T> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?;
         let filter = filter.as_ref().map(QueryFilter::tree);
         let partition_key = Plan::of(filter).partition().map(str::to_owned);
-        if partition_key.is_none() && PlanKind::of(filter) != PlanKind::Nothing {
+        if partition_key.is_none()
+            && PlanKind::in_order(filter, self.core.key_order()) != PlanKind::Nothing
+        {
             return Err(Error::invalid_input(
                 "a transaction is limited to one partition, which the query does not state: call `partition`",
             ));
