@@ -2,7 +2,7 @@
 
 use azure_table_client::bulk::{Bulk, BulkMonitor, RowResult};
 use azure_table_client::mock::Fault;
-use azure_table_client::{Confirmation, Outcome};
+use azure_table_client::{Confirmation, Operation, Outcome};
 
 use super::*;
 
@@ -129,5 +129,26 @@ async fn rows_that_a_resumed_run_did_not_send() {
                 assert_eq!(error.outcome(), Outcome::Unknown, "{what}: {result}");
             }
         }
+    }
+}
+
+/// The rows of a chunk that the earlier run sent in another one do not prove the others, if the refusal cannot be read.
+#[tokio::test(start_paused = true)]
+async fn a_cut_refusal_is_resolved_row_by_row() {
+    let mock = MockTableService::new();
+    let table = table(&mock, Some(WRITE_ID));
+    table.create().await.unwrap();
+    let operations = |rows: u32| (0..rows).map(|n| BulkOperation::Insert(row(0, n)));
+    let bulk = table.bulk();
+    let checkpoint = bulk.monitor().checkpoint();
+    bulk.run(operations(3)).await.unwrap();
+    mock.faults().add(Fault::truncate_reply().on(Operation::Transaction).times(1));
+    let run = table.bulk().resume(checkpoint).keep_results().run(operations(6)).await;
+    let report = run.unwrap_or_else(|error| error.into_report());
+    for result in &report.results {
+        let is_stored =
+            result.index < 3 || mock.row("Blogs", "p0", &format!("{:08}", result.index)).is_some();
+        assert!(is_stored || !result.is_applied(), "{result:?}");
+        assert!(result.index >= 3 || result.is_applied(), "{result:?}");
     }
 }

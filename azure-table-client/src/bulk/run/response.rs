@@ -242,8 +242,9 @@ async fn read(
     let reply = Reply { open: reply.open.or(chunk.open), ..reply };
     let (request, sent) = (chunk.request(), chunk.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
-    if is_transient(status) || (chunk.needs_proof_by_row() && !status.is_success()) {
-        // The run sends the chunk again, or each of its rows.
+    if is_transient(status) || chunk.needs_proof_by_row() {
+        // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
+        // so that its success cannot be read: one row then does not prove the others.
         return transaction::results(reply, request, sent);
     }
     outcome::settle(core, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
