@@ -1,6 +1,6 @@
 //! Resumed runs: what they report of rows that the earlier run may have applied.
 
-use azure_table_client::bulk::{Bulk, BulkMonitor, RowResult};
+use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, RowResult};
 use azure_table_client::mock::Fault;
 use azure_table_client::{Confirmation, Operation, Outcome};
 
@@ -144,7 +144,7 @@ async fn a_cut_refusal_is_resolved_row_by_row() {
     bulk.run(operations(3)).await.unwrap();
     mock.faults().add(Fault::truncate_reply().on(Operation::Transaction).times(1));
     let run = table.bulk().resume(checkpoint).keep_results().run(operations(6)).await;
-    let report = run.unwrap_or_else(|error| error.into_report());
+    let report = run.unwrap_or_else(BulkError::into_report);
     for result in &report.results {
         let is_stored =
             result.index < 3 || mock.row("Blogs", "p0", &format!("{:08}", result.index)).is_some();
