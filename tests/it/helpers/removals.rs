@@ -247,7 +247,7 @@ struct Strict {
     text: Option<String>,
 }
 
-/// The type cannot write the row as it was read, so that nobody knows which properties a change removes.
+/// The type cannot write the row as it was read. The properties that a change removes are therefore unknown.
 #[tokio::test]
 async fn a_removal_that_cannot_be_detected_is_an_error() {
     let mock = MockTableService::new();
