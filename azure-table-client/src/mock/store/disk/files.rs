@@ -10,6 +10,10 @@ use super::open_error::OpenError;
 /// Opens and locks an existing file.
 pub(super) fn open_locked(path: &Path) -> Result<Option<File>, OpenError> {
     loop {
+        // A read from a pipe would wait for ever.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(OpenError::NotAFile);
+        }
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -58,21 +62,10 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns `true` if the file has at least this length and still has a name. A device has no length.
-pub(super) fn is_intact(file: &File, length: u64) -> io::Result<bool> {
-    let file = file.metadata()?;
-    Ok(!file.is_file() || file.len() >= length && has_name(&file))
-}
-
-#[cfg(unix)]
-fn has_name(file: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(file) > 0
-}
-
-/// The standard library does not report the links of a file on Windows.
-#[cfg(not(unix))]
-fn has_name(_: &fs::Metadata) -> bool {
-    true
+/// Returns `true` if the file has at least this length and is still the one at this path. A device has neither.
+pub(super) fn is_intact(file: &File, path: &Path, length: u64) -> io::Result<bool> {
+    let found = file.metadata()?;
+    Ok(!found.is_file() || found.len() >= length && is_at(file, path)?)
 }
 
 /// Removes the permissions of other users. Only the owner of the file can do that.

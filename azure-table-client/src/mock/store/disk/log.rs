@@ -46,6 +46,8 @@ pub(super) struct Position {
 pub(super) struct Log {
     file: File,
     path: PathBuf,
+    /// The file is new and not at its path yet, but next to it.
+    is_aside: bool,
     /// The end of the last commit.
     end: Position,
     /// The length after the last compaction.
@@ -107,8 +109,16 @@ impl Log {
             return Err(OpenError::Damaged { at: end.offset.min(mark.end.offset) });
         }
         let compacted = mark.compacted;
-        let log =
-            Self { file, path, end, compacted, pending: Vec::new(), next: end, is_renamed: false };
+        let log = Self {
+            file,
+            path,
+            is_aside: false,
+            end,
+            compacted,
+            pending: Vec::new(),
+            next: end,
+            is_renamed: false,
+        };
         if end.offset < length {
             log.file.set_len(end.offset)?;
         }
@@ -137,20 +147,38 @@ impl Log {
         file.set_len(RECORDS_AT)?;
         let end = Position { offset: RECORDS_AT, checksum };
         let path = path.to_owned();
-        let pending = Vec::new();
-        let log =
-            Self { file, path, end, compacted: RECORDS_AT, pending, next: end, is_renamed: false };
+        let log = Self {
+            file,
+            path,
+            is_aside: true,
+            end,
+            compacted: RECORDS_AT,
+            pending: Vec::new(),
+            next: end,
+            is_renamed: false,
+        };
         log.write_mark()?;
         log.file.sync_all()?;
         Ok(log)
     }
 
+    /// Replaces the file of `old` by a log from [`create`](Self::create). A file that another program has put at
+    /// the path is not replaced.
+    pub(super) fn replace(self, old: &Self) -> io::Result<Self> {
+        if let Err(error) = old.check_file() {
+            self.discard();
+            return Err(error);
+        }
+        self.put_in_place()
+    }
+
     /// Renames a log from [`create`](Self::create). Its next commit writes the folder.
-    pub(super) fn put_in_place(mut self) -> io::Result<Self> {
+    fn put_in_place(mut self) -> io::Result<Self> {
         if let Err(error) = fs::rename(replacement_path(&self.path), &self.path) {
             self.discard();
             return Err(error);
         }
+        self.is_aside = false;
         self.is_renamed = true;
         Ok(self)
     }
@@ -201,12 +229,7 @@ impl Log {
             sync_folder(&self.path)?;
             self.is_renamed = false;
         }
-        // The system accepts writes to a removed file.
-        if !is_intact(&self.file, self.end.offset)? {
-            return Err(io::Error::other(
-                "the data file was removed, replaced or cut while it was in use: restore it and restart",
-            ));
-        }
+        self.check_file()?;
         // A failed write may have left some bytes, and after a failed sync the system forgets its changes.
         self.file.seek(SeekFrom::Start(self.end.offset))?;
         self.file.write_all(&self.pending)?;
@@ -215,6 +238,18 @@ impl Log {
         self.pending.clear();
         self.pending.shrink_to(1 << 20);
         self.write_mark()
+    }
+
+    /// Fails if the file is damaged or not at its path. The system accepts writes to a file that a restart does not
+    /// find.
+    fn check_file(&self) -> io::Result<()> {
+        let place = if self.is_aside { replacement_path(&self.path) } else { self.path.clone() };
+        if is_intact(&self.file, &place, self.end.offset)? {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "the data file was removed, moved, replaced or cut while it was in use: restore it and restart",
+        ))
     }
 
     /// Writes a mark by which the file was compacted to its present length.

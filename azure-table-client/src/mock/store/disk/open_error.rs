@@ -9,6 +9,8 @@ use crate::dialect::Dialect;
 pub(in crate::mock) enum OpenError {
     Io(io::Error),
     InUse,
+    /// A pipe, a socket or a device.
+    NotAFile,
     /// The file does not begin like a data file.
     Foreign,
     Format {
@@ -30,6 +32,7 @@ impl fmt::Display for OpenError {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::InUse => f.write_str("another process uses the file"),
+            Self::NotAFile => f.write_str("the data file must be a regular file"),
             Self::Foreign => f.write_str(
                 "the file is not a data file of the emulator, or its beginning is damaged; \
                  restore or move the file",

@@ -79,7 +79,7 @@ async fn a_disk_failure_is_reported_in_the_accepted_format() {
 /// Other systems do not show that a file was removed or replaced.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_that_is_removed_replaced_or_cut_in_use_accepts_no_change() {
+async fn a_file_that_is_removed_moved_replaced_or_cut_in_use_accepts_no_change() {
     let copied = |path: &Path| {
         let copy = path.with_extension("copy");
         fs::copy(path, &copy).unwrap();
@@ -88,9 +88,18 @@ async fn a_file_that_is_removed_replaced_or_cut_in_use_accepts_no_change() {
     let cut =
         |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(4100).unwrap();
     let removed = |path: &Path| fs::remove_dir_all(path.parent().unwrap()).unwrap();
-    for (name, damage) in
-        [("copied", &copied as &dyn Fn(&Path)), ("cut", &cut), ("removed", &removed)]
-    {
+    let moved = |path: &Path| fs::rename(path, path.with_extension("moved")).unwrap();
+    let moved_folder = |path: &Path| {
+        let folder = path.parent().unwrap();
+        fs::rename(folder, folder.with_extension("moved")).unwrap();
+    };
+    for (name, damage) in [
+        ("copied", &copied as &dyn Fn(&Path)),
+        ("cut", &cut),
+        ("removed", &removed),
+        ("moved", &moved),
+        ("moved folder", &moved_folder),
+    ] {
         let file = TestFile::new(name);
         let service = opened(&file.0);
         service.seed_json(r#"{"Blogs":[]}"#).unwrap();
@@ -100,7 +109,33 @@ async fn a_file_that_is_removed_replaced_or_cut_in_use_accepts_no_change() {
         service.written().await.unwrap_err();
         let failure = service.disk().unwrap().failure.unwrap();
         assert!(failure.contains("while it was in use"), "{name}: {failure}");
+        let _ = fs::remove_dir_all(file.0.parent().unwrap().with_extension("moved"));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compaction_does_not_replace_a_foreign_file() {
+    let file = TestFile::new("foreign");
+    let log = Log::open(&file.0, Dialect::AzureStorage, |_| Some(())).unwrap();
+    let mut new = Log::create(&file.0, Dialect::AzureStorage).unwrap();
+    new.add(b"one");
+    new.commit().unwrap();
+    fs::rename(&file.0, file.0.with_extension("moved")).unwrap();
+    fs::write(&file.0, "another program's").unwrap();
+    let error = new.replace(&log).unwrap_err();
+    assert!(error.to_string().contains("moved"), "{error}");
+    assert_eq!(fs::read_to_string(&file.0).unwrap(), "another program's");
+    let names = fs::read_dir(file.0.parent().unwrap()).unwrap();
+    assert_eq!(names.count(), 2, "the new file is removed");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_a_data_file() {
+    let file = TestFile::new("pipe");
+    nix::unistd::mkfifo(&file.0, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(refusal(&file.0).contains("must be a regular file"), "{}", refusal(&file.0));
 }
 
 #[test]

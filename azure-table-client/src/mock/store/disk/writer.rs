@@ -157,7 +157,7 @@ impl Writer {
                 Err(io::Error::other("the changes before it are not written"))
             };
             match copied {
-                Ok(()) => new.put_in_place(),
+                Ok(()) => new.replace(&self.log),
                 Err(error) => {
                     new.discard();
                     Err(error)
