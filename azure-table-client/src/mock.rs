@@ -56,6 +56,7 @@ mod policies;
 mod recorder;
 mod reply;
 mod request;
+mod room;
 mod seed;
 #[cfg(feature = "mock-server")]
 mod server;

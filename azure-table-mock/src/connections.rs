@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::exchange;
 use crate::print_error;
 use crate::shared::Shared;
+use crate::socket::{self, Client};
 use crate::stream::{Progress, TimedStream};
 
 /// The largest head of a request. The service limits the URL to 16 KiB.
@@ -79,12 +80,13 @@ pub(crate) async fn accept(
                 let (tls, shared, stopping) = (tls.cloned(), Arc::clone(shared), stopping.clone());
                 tokio::spawn(async move {
                     let _permit = permit;
+                    let (stream, client) = socket::split(stream);
                     let Some(tls) = tls else {
-                        return serve(stream, sender, &shared, stopping).await;
+                        return serve(stream, sender, &client, &shared, stopping).await;
                     };
                     // An error of the handshake concerns only the client.
                     if let Ok(Ok(stream)) = timeout(shared.limits.head, tls.accept(stream)).await {
-                        serve(stream, sender, &shared, stopping).await;
+                        serve(stream, sender, &client, &shared, stopping).await;
                     }
                 });
             }
@@ -108,6 +110,7 @@ async fn refuse(mut stream: TcpStream) -> io::Result<()> {
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     sender: IpAddr,
+    client: &Client,
     shared: &Shared,
     mut stopping: watch::Receiver<()>,
 ) {
@@ -117,7 +120,7 @@ async fn serve(
         let progress = &progress;
         async move {
             let _handling = progress.start();
-            let response = exchange::respond(shared, sender, request).await;
+            let response = exchange::respond(shared, sender, client, request).await;
             let close = HeaderValue::from_static("close");
             if let Ok(response) = &response
                 && response.headers().get(header::CONNECTION) == Some(&close)

@@ -20,7 +20,7 @@ use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
-use tokio::time::timeout;
+use tokio::time::{Duration, timeout};
 use url::form_urlencoded;
 
 pub(crate) use self::export::Export;
@@ -147,8 +147,8 @@ async fn run_with_body(
     };
     let permit = timeout(shared.limits.room, shared.control.reading.lock()).await;
     let _permit = permit.map_err(|_| busy())?;
-    let late = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-    let body = timeout(shared.limits.body, read(body)).await.map_err(|_| late())??;
+    let reading = read(body, shared.limits.rest);
+    let body = timeout(shared.limits.body, reading).await.map_err(|_| late())??;
     // Another thread continues with the other connections while a large seed is read.
     block_in_place(|| run(shared, action, request, &body))
 }
@@ -166,8 +166,12 @@ fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<D
     Ok(Done::Json(done))
 }
 
-/// Reads a body in UTF-8.
-async fn read(body: Incoming) -> Result<String, Refusal> {
+fn late() -> Refusal {
+    Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+}
+
+/// Reads a body in UTF-8 whose next part arrives within `rest`.
+async fn read(body: Incoming, rest: Duration) -> Result<String, Refusal> {
     let too_large = || {
         let text = format!("the body has more than {MAX_BODY_BYTES} bytes: split it");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
@@ -178,7 +182,7 @@ async fn read(body: Incoming) -> Result<String, Refusal> {
     }
     let mut body = Limited::new(body, MAX_BODY_BYTES);
     let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = timeout(rest, body.frame()).await.map_err(|_| late())? {
         let frame = frame.map_err(|error| {
             if error.is::<LengthLimitError>() {
                 return too_large();

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -16,36 +16,63 @@ use tokio::time::timeout;
 
 use crate::control::{self, Reply};
 use crate::gate::{Target, text};
-use crate::limits::{Budget, Share};
+use crate::limits::{Budget, NoRoom, Share};
 use crate::page;
-use crate::shared::{BUSY, PAGE_BYTES, Shared};
+use crate::shared::{BUSY, Shared};
+use crate::socket::Client;
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
-/// The largest buffer that is reserved for a declared content length, which may be false.
-const RESERVED_BYTES: usize = 128 * 1024;
+/// The first buffer of a body, whose declared length may be false.
+const FIRST_BYTES: usize = 16 * 1024;
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
 
-/// The fault plan breaks the connection, so it ends without a response.
+/// The reason why a connection ends without a response.
 #[derive(Debug)]
-pub(crate) struct Broken(TransportError);
+pub(crate) enum Broken {
+    /// The fault plan breaks the connection.
+    Fault(TransportError),
+    /// The client of a read has left.
+    Left,
+}
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the fault plan breaks this connection")
+        f.write_str(match self {
+            Self::Fault(_) => "the fault plan breaks this connection",
+            Self::Left => "the client has left",
+        })
     }
 }
 
 impl std::error::Error for Broken {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
+        match self {
+            Self::Fault(error) => Some(error),
+            Self::Left => None,
+        }
+    }
+}
+
+/// Responds to a request. A read stops at its next wait or step once the client has left.
+pub(crate) async fn respond(
+    shared: &Shared,
+    sender: IpAddr,
+    client: &Client,
+    request: Request<Incoming>,
+) -> Result<Reply, Broken> {
+    let is_read = is_read(request.method());
+    tokio::select! {
+        biased;
+        response = dispatch(shared, sender, request) => response,
+        () = client.has_left(), if is_read => Err(Broken::Left),
     }
 }
 
 /// Responds with the control API, the page, or the service of the account in the path.
-pub(crate) async fn respond(
+async fn dispatch(
     shared: &Shared,
     sender: IpAddr,
     request: Request<Incoming>,
@@ -74,25 +101,25 @@ async fn respond_to(
     if is_page {
         return Ok(page::respond(shared, &parts, body).await);
     }
-    let is_query = is_query(&parts);
+    let is_read = is_read(&parts.method);
     let mut request = to_service(shared, parts);
-    let mut reading = Reading { shared, body, read: Read::default(), share: None };
+    let share = shared.budget.share();
+    let mut reading = Reading { shared, body, read: Read::default(), share };
     if let Err(refusal) = reading.read(&account.service, &request, sender).await {
         return Ok(refusal.response());
     }
-    let Reading { read, mut share, .. } = reading;
+    let Reading { read, share: held, .. } = reading;
     request.body = read.bytes;
-    if is_query && share.is_none() {
-        share = match shared.budget.share(PAGE_BYTES).await {
-            Some(share) => Some(share),
-            None => return Ok(Refusal::Busy.response()),
-        };
-    }
-    let mut response = account.service.receive_from(request, sender).await.map_err(Broken)?;
-    response.body = match shared.budget.hold(response.body, share) {
-        Err(_) if is_query => return Ok(Refusal::Busy.response()),
+    let mut share = shared.budget.share();
+    let has_room = |bytes| share.try_grow(bytes);
+    let received = account.service.receive_from(request, sender, &has_room).await;
+    let mut response = received.map_err(Broken::Fault)?;
+    drop(held);
+    response.body = match share.grow(response.body.len()).await {
+        Ok(()) => share.hold(response.body),
+        Err(NoRoom) if is_read => return Ok(Refusal::Busy.response()),
         // A write was applied, so its response is sent without a share too.
-        Ok(body) | Err(body) => body,
+        Err(NoRoom) => response.body,
     };
     let response = to_hyper(response);
     Ok(if read.is_whole { response } else { closing(response) })
@@ -113,6 +140,12 @@ enum Refusal {
     Late,
     /// The body is not valid HTTP, or it ends early.
     Malformed,
+}
+
+impl From<NoRoom> for Refusal {
+    fn from(NoRoom: NoRoom) -> Self {
+        Self::Busy
+    }
 }
 
 impl From<hyper::Error> for Refusal {
@@ -142,11 +175,8 @@ impl Refusal {
     }
 }
 
-/// Returns `true` for a query, which may have a large response: a read whose path quotes neither the keys of an
-/// entity nor the name of a table.
-fn is_query(parts: &Parts) -> bool {
-    let path = parts.uri.path();
-    parts.method == Method::GET && !path.contains('\'') && !path.contains("%27")
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// The request without its body.
@@ -187,8 +217,8 @@ struct Reading<'s> {
     shared: &'s Shared,
     body: Incoming,
     read: Read,
-    /// The share of a large body.
-    share: Option<Share>,
+    /// The share of the bytes that have arrived.
+    share: Share,
 }
 
 /// The read part of a body.
@@ -217,7 +247,7 @@ impl Reading<'_> {
                 return Ok(());
             }
             if service.needs_body(head, sender) {
-                return self.reserve(self.read.bytes.len()).await;
+                return Ok(self.share.grow(self.read.bytes.len()).await?);
             }
             self.read.bytes = Bytes::new();
             return Ok(());
@@ -238,17 +268,9 @@ impl Reading<'_> {
         }
         let rest = size.upper().and_then(|rest| usize::try_from(rest).ok());
         let size = self.read.bytes.len() + rest.unwrap_or(PASSED_BYTES).min(PASSED_BYTES);
-        if size > Budget::SMALL {
-            self.reserve(size).await?;
-        }
         let time = self.shared.limits.body;
-        let reading = self.read_rest(size.min(RESERVED_BYTES));
+        let reading = self.read_rest(size.min(PASSED_BYTES));
         timeout(time, reading).await.unwrap_or(Err(Refusal::Late))
-    }
-
-    async fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
-        self.share = Some(self.shared.budget.share(bytes).await.ok_or(Refusal::Busy)?);
-        Ok(())
     }
 
     /// Reads the part of the body that arrived with the head. Returns `true` if this is all of it.
@@ -265,19 +287,30 @@ impl Reading<'_> {
         Ok(self.read.is_whole)
     }
 
-    async fn read_rest(&mut self, capacity: usize) -> Result<(), Refusal> {
-        let mut whole = BytesMut::with_capacity(capacity);
-        whole.extend_from_slice(&self.read.bytes);
-        while let Some(frame) = self.body.frame().await {
-            let piece = frame.map(Frame::into_data)?.unwrap_or_default();
-            let room = PASSED_BYTES - whole.len();
-            whole.extend_from_slice(&piece[..piece.len().min(room)]);
+    /// Reads the rest of a body that has at most this number of bytes. The buffer and its share grow with the bytes
+    /// that arrive.
+    async fn read_rest(&mut self, size: usize) -> Result<(), Refusal> {
+        let mut whole = Vec::new();
+        let mut piece = self.read.bytes.split_off(0);
+        loop {
+            let piece_len = piece.len().min(PASSED_BYTES - whole.len());
+            let needed = whole.len() + piece_len;
+            if needed > whole.capacity() {
+                let capacity =
+                    needed.max(2 * whole.capacity()).max(FIRST_BYTES).min(size.max(needed));
+                self.share.grow(capacity).await?;
+                whole.reserve_exact(capacity - whole.len());
+            }
+            whole.extend_from_slice(&piece[..piece_len]);
             if whole.len() == PASSED_BYTES {
-                self.read.bytes = whole.freeze();
+                self.read.bytes = whole.into();
                 return Ok(());
             }
+            let next = timeout(self.shared.limits.rest, self.body.frame());
+            let Some(frame) = next.await.map_err(|_| Refusal::Late)? else { break };
+            piece = frame.map(Frame::into_data)?.unwrap_or_default();
         }
-        self.read = Read { bytes: whole.freeze(), is_whole: true };
+        self.read = Read { bytes: whole.into(), is_whole: true };
         Ok(())
     }
 }
@@ -293,22 +326,6 @@ fn to_hyper(response: HttpResponse) -> Response<Full<Bytes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn queries_are_reads_without_a_quoted_key() {
-        for (method, path, expected) in [
-            ("GET", "/a/Blogs()", true),
-            ("GET", "/a/Blogs?$filter=A%20eq%20'x'", true),
-            ("GET", "/a/Tables", true),
-            ("GET", "/a/Tables('Blogs')", false),
-            ("GET", "/a/Blogs(PartitionKey='p',RowKey='r')", false),
-            ("GET", "/a/Blogs(RowKey=%27r%27,PartitionKey=%27p%27)", false),
-            ("POST", "/a/Blogs", false),
-        ] {
-            let request = Request::builder().method(method).uri(path).body(()).unwrap();
-            assert_eq!(is_query(&request.into_parts().0), expected, "{method} {path}");
-        }
-    }
 
     #[test]
     fn the_service_receives_the_target_as_sent() {

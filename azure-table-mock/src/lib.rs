@@ -22,6 +22,7 @@ mod options;
 mod page;
 mod page_state;
 mod shared;
+mod socket;
 mod start;
 mod stream;
 mod tls;

@@ -1,15 +1,17 @@
 //! The limits that bound the memory, the connections and the waits of the server.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, sleep, timeout};
 
 /// The files that the program needs besides one for each connection.
 const OTHER_FILES: usize = 64;
-/// The unit of the byte budget.
-const UNIT: usize = 1024;
+/// The time between two attempts to find room.
+const RETRY: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -20,6 +22,8 @@ pub(crate) struct Limits {
     pub(crate) head: Duration,
     /// The longest wait for a body.
     pub(crate) body: Duration,
+    /// The longest wait for the next part of a body.
+    pub(crate) rest: Duration,
     /// The longest time in which a client receives no byte of a response.
     pub(crate) write: Duration,
     /// The longest time in which a client reads a response, besides 1 s for each 64 KiB of it.
@@ -43,6 +47,7 @@ impl Limits {
             idle: Duration::from_secs(2 * 60),
             head: Duration::from_secs(10),
             body: Duration::from_secs(60),
+            rest: Duration::from_secs(10),
             write: Duration::from_secs(20),
             // A page of 4 MiB thus holds its share for about 2 minutes at most.
             slow: Duration::from_secs(60),
@@ -88,17 +93,32 @@ fn open_files(_wanted: usize) -> Option<usize> {
     None
 }
 
-/// The bytes of large bodies in flight. Requests wait for room.
+/// The memory of large bodies in flight. Each request holds a [`Share`] of the size of its bodies.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget(Arc<Pool>);
+
 #[derive(Debug)]
-pub(crate) struct Budget {
-    units: Arc<Semaphore>,
+struct Pool {
+    used: AtomicUsize,
     all: usize,
+    /// The longest wait for room.
     wait: Duration,
+    /// One request at a time may exceed the budget. Otherwise requests that have read parts of their bodies could
+    /// wait for each other.
+    turn: Arc<Semaphore>,
 }
 
-/// A share of the budget. It is returned on drop.
+/// The part of a budget that a request holds. It is returned on drop.
 #[derive(Debug)]
-pub(crate) struct Share(OwnedSemaphorePermit);
+pub(crate) struct Share {
+    pool: Arc<Pool>,
+    bytes: AtomicUsize,
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+/// There is no room in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom;
 
 impl Budget {
     /// Smaller bodies need no share, since the number of connections bounds them.
@@ -106,55 +126,82 @@ impl Budget {
 
     /// Returns a budget of this number of bytes. A request waits for room for this time.
     pub(crate) fn new(bytes: usize, wait: Duration) -> Self {
-        let all = bytes / UNIT;
-        Self { units: Arc::new(Semaphore::new(all)), all, wait }
+        let (used, turn) = (AtomicUsize::new(0), Arc::new(Semaphore::new(1)));
+        Self(Arc::new(Pool { used, all: bytes, wait, turn }))
     }
 
-    /// Waits for room for this number of bytes. Returns `None` if there is none in time.
-    pub(crate) async fn share(&self, bytes: usize) -> Option<Share> {
-        let units = u32::try_from(self.units_of(bytes)).ok()?;
-        let acquired = Arc::clone(&self.units).acquire_many_owned(units);
-        timeout(self.wait, acquired).await.ok()?.ok().map(Share)
-    }
-
-    /// A body larger than the budget may use all of it.
-    fn units_of(&self, bytes: usize) -> usize {
-        bytes.div_ceil(UNIT).min(self.all)
-    }
-
-    /// Ties a body to its share, which becomes as large as the body. A small body returns it at once.
-    ///
-    /// # Errors
-    /// The body, if it exceeds its share and there is no room.
-    pub(crate) fn hold(&self, body: Bytes, share: Option<Share>) -> Result<Bytes, Bytes> {
-        if body.len() <= Self::SMALL {
-            return Ok(body);
-        }
-        let needed = self.units_of(body.len());
-        let mut held = share.map(|Share(permit)| permit);
-        let part = held.as_ref().map_or(0, |permit| permit.num_permits().min(needed));
-        let kept = held.as_mut().and_then(|permit| permit.split(part));
-        drop(held);
-        let missing = u32::try_from(needed - part).unwrap_or(u32::MAX);
-        let Ok(mut more) = Arc::clone(&self.units).try_acquire_many_owned(missing) else {
-            return Err(body);
-        };
-        if let Some(kept) = kept {
-            more.merge(kept);
-        }
-        Ok(Bytes::from_owner(Held { body, _share: more }))
+    /// Returns an empty share.
+    pub(crate) fn share(&self) -> Share {
+        Share { pool: Arc::clone(&self.0), bytes: AtomicUsize::new(0), turn: None }
     }
 
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
-        (self.all - self.units.available_permits()) * UNIT
+        self.0.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Share {
+    /// Extends the share to this number of bytes if there is room now.
+    pub(crate) fn try_grow(&self, bytes: usize) -> bool {
+        let held = self.bytes.load(Ordering::Relaxed);
+        if bytes <= held.max(Budget::SMALL) {
+            return true;
+        }
+        let Pool { used, all, .. } = &*self.pool;
+        let all = if self.turn.is_some() { usize::MAX } else { *all };
+        let grown = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(bytes - held).filter(|used| *used <= all)
+        });
+        if grown.is_ok() {
+            self.bytes.store(bytes, Ordering::Relaxed);
+        }
+        grown.is_ok()
+    }
+
+    /// Extends the share to this number of bytes. Waits for room, or for the turn to exceed the budget.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        // Most bodies need no timer.
+        if self.try_grow(bytes) {
+            return Ok(());
+        }
+        timeout(self.pool.wait, self.wait_for(bytes)).await.map_err(|_| NoRoom)
+    }
+
+    async fn wait_for(&mut self, bytes: usize) {
+        let mut turn = pin!(Arc::clone(&self.pool.turn).acquire_owned());
+        while !self.try_grow(bytes) {
+            tokio::select! {
+                biased;
+                turn = turn.as_mut(), if self.turn.is_none() => self.turn = turn.ok(),
+                // A small need does not wait for the turns of large ones.
+                () = sleep(RETRY) => {}
+            }
+        }
+    }
+
+    /// Ties a body to its share, which must be large enough and becomes as large as the body.
+    pub(crate) fn hold(mut self, body: Bytes) -> Bytes {
+        if body.len() <= Budget::SMALL {
+            return body;
+        }
+        let held = self.bytes.get_mut();
+        self.pool.used.fetch_sub(held.saturating_sub(body.len()), Ordering::Relaxed);
+        *held = (*held).min(body.len());
+        Bytes::from_owner(Held { body, _share: self })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.pool.used.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
     }
 }
 
 /// A body that returns its share when the last part of it is dropped.
 struct Held {
     body: Bytes,
-    _share: OwnedSemaphorePermit,
+    _share: Share,
 }
 
 impl AsRef<[u8]> for Held {
@@ -165,33 +212,77 @@ impl AsRef<[u8]> for Held {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
+
+    const UNIT: usize = 1024;
+
+    fn body(units: usize) -> Bytes {
+        Bytes::from(vec![0; units * UNIT])
+    }
+
+    async fn share(budget: &Budget, units: usize) -> Result<Share, NoRoom> {
+        let mut share = budget.share();
+        share.grow(units * UNIT).await.map(|()| share)
+    }
 
     #[tokio::test]
     async fn a_body_keeps_a_share_of_its_size() {
         let budget = Budget::new(1024 * UNIT, Duration::ZERO);
-        let body = |units: usize| Bytes::from(vec![0; units * UNIT]);
-        let share = budget.share(100 * UNIT).await;
+        let first = share(&budget, 100).await.unwrap();
         assert_eq!(budget.used(), 100 * UNIT);
-        let smaller = budget.hold(body(40), share).unwrap();
+        let smaller = first.hold(body(40));
         assert_eq!(budget.used(), 40 * UNIT);
-        let larger = budget.hold(body(200), budget.share(100 * UNIT).await).unwrap();
+        let larger = share(&budget, 200).await.unwrap().hold(body(200));
         assert_eq!(budget.used(), 240 * UNIT);
         let second = larger.slice(1..2);
         drop((smaller, larger));
         assert_eq!(budget.used(), 200 * UNIT);
         drop(second);
         assert_eq!(budget.used(), 0);
-        // A small body returns its share, and a body larger than the budget uses all of it.
-        let small = budget.hold(body(1), budget.share(100 * UNIT).await).unwrap();
+        // A small body needs no share.
+        let small = share(&budget, 100).await.unwrap().hold(body(1));
         assert_eq!((budget.used(), small.len()), (0, UNIT));
-        let all = budget.share(2048 * UNIT).await;
-        assert!(all.is_some() && budget.share(1).await.is_none());
-        let beyond = budget.hold(body(32), None).unwrap_err();
-        assert_eq!((budget.used(), beyond.len()), (1024 * UNIT, 32 * UNIT));
-        drop(all);
-        let beyond = budget.hold(body(2048), None).unwrap();
-        assert_eq!((budget.used(), beyond.len()), (1024 * UNIT, 2048 * UNIT));
+        let _all = share(&budget, 1024).await.unwrap();
+        assert!(
+            budget.share().try_grow(Budget::SMALL) && !budget.share().try_grow(Budget::SMALL + 1)
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_request_may_exceed_the_budget() {
+        let budget = Budget::new(100 * UNIT, Duration::from_secs(1));
+        let (mut first, mut second) =
+            (share(&budget, 50).await.unwrap(), share(&budget, 50).await.unwrap());
+        first.grow(200 * UNIT).await.unwrap();
+        assert_eq!(budget.used(), 250 * UNIT);
+        let refused = Instant::now();
+        assert_eq!(second.grow(51 * UNIT).await, Err(NoRoom));
+        assert_eq!(refused.elapsed(), Duration::from_secs(1));
+        // The turn passes to the next request.
+        let free = async {
+            sleep(Duration::from_millis(500)).await;
+            drop(first.hold(body(200)));
+        };
+        let (waited, ()) = tokio::join!(second.grow(400 * UNIT), free);
+        assert_eq!((waited, budget.used()), (Ok(()), 400 * UNIT));
+        drop(second);
+        assert_eq!((budget.used(), budget.0.turn.available_permits()), (0, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_small_need_does_not_wait_for_a_large_one() {
+        let budget = Budget::new(1000 * UNIT, Duration::from_secs(10));
+        let _exceeds = share(&budget, 1001).await.unwrap();
+        let large = share(&budget, 900);
+        let small = async {
+            let waits = share(&budget, 50);
+            let free = async { _ = budget.0.used.fetch_sub(100 * UNIT, Ordering::Relaxed) };
+            tokio::join!(timeout(Duration::from_secs(1), waits), free).0
+        };
+        let (large, small) = tokio::join!(large, small);
+        assert!(small.is_ok_and(|share| share.is_ok()) && large.is_err());
     }
 
     #[test]

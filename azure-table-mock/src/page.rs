@@ -26,11 +26,15 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::accounts::Served;
-use crate::shared::{BUSY, PAGE_BYTES, Shared};
+use crate::limits::NoRoom;
+use crate::shared::{BUSY, Shared};
 use edit::Target;
 use fields::Fields;
 use html::Html;
 use view::View;
+
+/// The room for a page while it is written. Few pages are larger.
+const PAGE_BYTES: usize = 1024 * 1024;
 
 /// Allows only resources and forms of this program, and no frames.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -106,12 +110,16 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
             Ok(form) => form,
             Err((status, reason)) => return text(status, reason),
         };
-        let Some(share) = shared.page_budget.share(PAGE_BYTES).await else { return busy() };
         let found = act(shared, &segments, &form).await;
         let response = finish(found, can_write, &version);
-        // A change was applied, so its response is sent without a share too.
-        return response
-            .map(|body| shared.page_budget.hold(body, Some(share)).unwrap_or_else(|body| body));
+        let (parts, body) = response.into_parts();
+        let mut share = shared.page_budget.share();
+        let body = match share.grow(body.len()).await {
+            Ok(()) => share.hold(body),
+            // A change was applied, so its response is sent without a share too.
+            Err(NoRoom) => body,
+        };
+        return Response::from_parts(parts, body);
     }
     let mut bytes = PAGE_BYTES;
     match segments[..] {
@@ -135,13 +143,16 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
         [_, _, "export"] => bytes = export::BYTES,
         _ => {}
     }
-    let Some(share) = shared.page_budget.share(bytes).await else { return busy() };
+    let mut share = shared.page_budget.share();
+    if share.grow(bytes).await.is_err() {
+        return busy();
+    }
     let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
     let found = read(shared, &segments, &query).await.unwrap_or(Reply::Missing);
     let (parts, body) = finish(found, can_write, &version).into_parts();
-    match shared.page_budget.hold(body, Some(share)) {
-        Ok(body) => Response::from_parts(parts, body),
-        Err(_) => busy(),
+    match share.grow(body.len()).await {
+        Ok(()) => Response::from_parts(parts, share.hold(body)),
+        Err(NoRoom) => busy(),
     }
 }
 

@@ -12,8 +12,6 @@ use crate::limits::{Budget, Limits};
 use crate::options::Options;
 use crate::page_state::PageState;
 
-/// The share of the response to a query, until its size is known. Few pages are larger.
-pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
 /// The text of the response to a request that exceeds the byte budget.
 pub(crate) const BUSY: &str =
     "azure-table-mock has too many large requests and responses in flight.\n";

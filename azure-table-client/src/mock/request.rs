@@ -23,6 +23,7 @@ pub(super) use self::protocol::Protocol;
 pub(super) use self::resource::{BelowTable, EntityPath, Location, Resource};
 use super::core::Rules;
 use super::failure::Failure;
+use super::room::Room;
 use super::store::Condition;
 use crate::dialect::Dialect;
 use crate::transport::HttpRequest;
@@ -44,6 +45,8 @@ pub(super) struct RawRequest<'a> {
     pub(super) body: &'a [u8],
     /// The sender's address.
     pub(super) sender: IpAddr,
+    /// The memory for the response.
+    pub(super) room: Room<'a>,
 }
 
 /// The scheme and the authority of a URL, as the client names them.
@@ -225,6 +228,7 @@ impl<'a> RawRequest<'a> {
             headers: Headers::Request(&request.headers),
             body: &request.body,
             sender,
+            room: Room::UNLIMITED,
         }
     }
 

@@ -9,6 +9,7 @@ use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::faults::{Break, Host};
 use super::request::{Headers, Origin, RawRequest};
+use super::room::Room;
 use super::{LOCAL, MockTableService, step};
 use crate::lock::lock;
 use crate::transport::HttpResponse;
@@ -152,6 +153,7 @@ fn raw(request: &Request) -> RawRequest<'_> {
         body: &request.body,
         // Wiremock listens on loopback and does not report the sender.
         sender: LOCAL,
+        room: Room::UNLIMITED,
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 
 use super::faults::{Break, Host};
 use super::request::{RawRequest, Request};
+use super::room::Room;
 use super::step::yield_now;
 use super::{LOCAL, MockTableService};
 use crate::transport::{
@@ -31,7 +32,7 @@ impl Transport for InProcess {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             yield_now().await;
-            let result = self.service.receive_from(request, self.sender).await;
+            let result = self.service.receive_from(request, self.sender, &|_| true).await;
             yield_now().await;
             yield_now().await;
             result
@@ -60,11 +61,14 @@ impl MockTableService {
     /// # Errors
     /// The plan breaks the connection, so the host must close it without a response.
     pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        self.receive_from(request, LOCAL).await
+        self.receive_from(request, LOCAL, &|_| true).await
     }
 
-    /// Like [`receive`](Self::receive), for a host that knows the sender's address. A shared access signature
-    /// may be restricted to some addresses.
+    /// Like [`receive`](Self::receive), for a host that knows the sender's address and bounds the memory of
+    /// responses. A shared access signature may be restricted to some addresses.
+    ///
+    /// While a page of a query grows, `has_room` is called with the number of bytes that its body needs next. If it
+    /// returns `false`, the page ends with a continuation token. A page has at least one row.
     ///
     /// # Errors
     /// The plan breaks the connection, so the host must close it without a response.
@@ -72,8 +76,10 @@ impl MockTableService {
         &self,
         request: HttpRequest,
         sender: IpAddr,
+        has_room: &(dyn Fn(usize) -> bool + Send + Sync),
     ) -> Result<HttpResponse, TransportError> {
-        let parsed = Request::read(RawRequest::in_process(&request, sender), &self.core().rules);
+        let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
+        let parsed = Request::read(raw, &self.core().rules);
         let effects = self.effects_on(&parsed, Host::Connections);
         let response = match effects.connection {
             Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),

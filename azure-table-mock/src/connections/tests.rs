@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::accounts::Accounts;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits, Share};
 use crate::options::Command;
 
 /// Longer than all waits of a test.
@@ -19,8 +19,8 @@ const SHORT: Duration = Duration::from_millis(150);
 
 /// Limits that no test reaches.
 fn wide() -> Limits {
-    let (idle, head, body, write, linger) = (LONG, LONG, LONG, LONG, LONG);
-    Limits { idle, head, body, write, linger, ..Limits::new(100) }
+    let (idle, head, body, rest, write, linger) = (LONG, LONG, LONG, LONG, LONG, LONG);
+    Limits { idle, head, body, rest, write, linger, ..Limits::new(100) }
 }
 
 struct Server {
@@ -241,23 +241,26 @@ async fn a_slow_body_delays_only_bodies_of_the_control_api() {
     assert!(seeded.starts_with("HTTP/1.1 200 "), "{seeded}");
 }
 
+/// Uses all of a budget, and the turn to exceed it.
+async fn fill(budget: &Budget, bytes: usize) -> [Share; 2] {
+    let mut shares = [budget.share(), budget.share()];
+    for share in &mut shares {
+        share.grow(bytes).await.unwrap();
+    }
+    shares
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn large_bodies_wait_for_room() {
     let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
     let server = Server::start(limits, &["--loose"]).await;
-    let large = post("Content-Length: 1000000\r\n");
-    let mut first = server.connect().await;
-    first.write_all(large.as_bytes()).await.unwrap();
-    while server.shared.budget.used() == 0 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    let full = fill(&server.shared.budget, limits.bytes).await;
+    let large = post("Content-Length: 1000000\r\n") + &" ".repeat(20_000);
     let refused = server.exchange(large.as_bytes()).await;
     assert!(
         refused.starts_with("HTTP/1.1 503 ") && refused.contains("retry-after: 1"),
         "{refused}"
     );
-    let query = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    assert!(server.exchange(query).await.starts_with("HTTP/1.1 503 "));
     // A long head makes the buffer of the connection large enough for the head and the body of the next request.
     let long =
         format!("GET /-/health HTTP/1.1\r\nHost: localhost\r\nA: {}\r\n\r\n", "a".repeat(100_000));
@@ -268,12 +271,119 @@ async fn large_bodies_wait_for_room() {
     arrived.write_all(whole.as_bytes()).await.unwrap();
     let refused = rest(&mut arrived).await;
     assert!(refused.contains("HTTP/1.1 503 "), "{refused}");
-    // Small requests need no room, and the room is free after the large request.
+    // Small requests and responses need no room.
     let small = post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
     assert!(server.exchange(small.as_bytes()).await.starts_with("HTTP/1.1 400 "));
-    first.write_all(&vec![b' '; 1_000_000]).await.unwrap();
-    assert!(head(&mut first).await.starts_with("HTTP/1.1 400 "));
+    let tables =
+        b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert!(server.exchange(tables).await.starts_with("HTTP/1.1 200 "));
+    drop(full);
+    let large = post("Connection: close\r\nContent-Length: 1000000\r\n") + &" ".repeat(1_000_000);
+    assert!(server.exchange(large.as_bytes()).await.starts_with("HTTP/1.1 400 "));
     assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_short_while_there_is_little_room() {
+    let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
+    let server = Server::start(limits, &["--loose"]).await;
+    server.fill(20).await;
+    let query =
+        b"GET /devstoreaccount1/Rows() HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let rows = async || {
+        let page = server.exchange(query).await;
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page:.100}");
+        let next = page.contains("x-ms-continuation-nextrowkey");
+        (page.matches("RowKey").count(), next)
+    };
+    assert_eq!(rows().await, (20, false));
+    let mut others = server.shared.budget.share();
+    others.grow(limits.bytes - 200_000).await.unwrap();
+    let (short, next) = rows().await;
+    assert!((2..10).contains(&short) && next, "{short} rows");
+    // One row may exceed the budget.
+    others.grow(limits.bytes).await.unwrap();
+    assert_eq!(rows().await, (1, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn announced_bodies_use_no_room_until_they_arrive() {
+    let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
+    let server = Server::start(limits, &["--loose"]).await;
+    let mut idle = Vec::new();
+    for _ in 0..40 {
+        let mut stream = server.connect().await;
+        stream.write_all(post("Content-Length: 4000000\r\n").as_bytes()).await.unwrap();
+        idle.push(stream);
+    }
+    let large = post("Connection: close\r\nContent-Length: 1000000\r\n") + &" ".repeat(1_000_000);
+    assert!(server.exchange(large.as_bytes()).await.starts_with("HTTP/1.1 400 "));
+    assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test]
+async fn a_body_that_rests_receives_408() {
+    let server = Server::start(Limits { rest: SHORT, ..wide() }, &["--loose"]).await;
+    let seed = "POST /-/seed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    for begin in [
+        post("Content-Length: 90000\r\n") + &" ".repeat(20_000),
+        post("Transfer-Encoding: chunked\r\n") + "2\r\n{}\r\n",
+        format!("{seed}Content-Length: 9\r\n\r\n{{"),
+    ] {
+        let late = server.exchange(begin.as_bytes()).await;
+        assert!(late.starts_with("HTTP/1.1 408 "), "{late}");
+    }
+    assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_stops_once_its_client_has_left() {
+    let server = Server::start(wide(), &["--loose"]).await;
+    let account = server.shared.accounts.named(DEVELOPMENT_ACCOUNT).unwrap();
+    let rows: Vec<_> = (0..20_000)
+        .map(|row| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row:05}\",\"Text\":\"x\"}}"))
+        .collect();
+    account.service.seed_json(&format!("{{\"Rows\":[{}]}}", rows.join(","))).unwrap();
+    let requests = account.service.requests();
+    let terms: Vec<_> = (0..400).map(|term| format!("Text%20eq%20'x{term}'")).collect();
+    let query = format!(
+        "GET /devstoreaccount1/Rows()?$filter={} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        terms.join("%20or%20")
+    );
+    let mut clients = Vec::new();
+    for _ in 0..20 {
+        let mut client = server.connect().await;
+        client.write_all(query.as_bytes()).await.unwrap();
+        clients.push(client);
+    }
+    // Some have sent another request already.
+    for client in clients.iter_mut().take(5) {
+        client.write_all(b"GET /-/health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    }
+    drop(clients);
+    let started = Instant::now();
+    while requests.total() < 20 {
+        assert!(started.elapsed() < LONG, "{} queries stopped", requests.total());
+        sleep(Duration::from_millis(5)).await;
+    }
+    let statuses: Vec<_> = requests.all().iter().map(|request| request.status).collect();
+    assert_eq!(statuses, [0; 20]);
+    assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_nothing_more_receives_its_response() {
+    let server = Server::start(wide(), &["--loose"]).await;
+    for request in [
+        "GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+        post("Content-Length: 21\r\n") + "{\"TableName\":\"Blogs\"}",
+    ] {
+        let mut stream = server.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let response = rest(&mut stream).await;
+        assert!(response.starts_with("HTTP/1.1 "), "{request}: {response}");
+    }
 }
 
 #[tokio::test]
@@ -286,13 +396,14 @@ async fn the_page_and_the_services_have_room_of_their_own() {
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         server.exchange(request.as_bytes()).await[9..12].to_owned()
     };
-    let (tables, table) = ("/devstoreaccount1/Tables", "/devstoreaccount1/Tables('Rows')");
-    let _export = server.shared.page_budget.share(page_bytes).await;
+    let row = "/devstoreaccount1/Rows(PartitionKey='p',RowKey='0000')";
+    server.fill(1).await;
+    let _export = fill(&server.shared.page_budget, page_bytes).await;
     // Pages need room, but not the check of the program's health.
     assert_eq!((get("/-/").await, get("/-/health").await), ("503".into(), "200".into()));
-    assert_eq!((get(tables).await, get(table).await), ("200".into(), "404".into()));
-    let _queries = server.shared.budget.share(bytes).await;
-    assert_eq!((get(tables).await, get(table).await), ("503".into(), "404".into()));
+    assert_eq!(get(row).await, "200");
+    let _queries = fill(&server.shared.budget, bytes).await;
+    assert_eq!(get(row).await, "503", "a response above 16 KiB");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use super::evaluate::{Columns, Matcher};
 use super::scan::columns;
 use crate::mock::payload::{Item, Payload};
+use crate::mock::room::Room;
 use crate::mock::step::Work;
 use crate::mock::store::{Chunk, StoredEntity, StoredKey};
 
@@ -15,12 +16,18 @@ const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// annotations.
 const MEMBERS_BYTES: usize = 384;
 
+/// The unit in which a page asks its host for room.
+const ROOM_STEP: usize = 16 * 1024;
+
 pub(super) struct Page<'p> {
     payload: &'p Payload<'p>,
     matcher: Option<&'p Matcher<'p>>,
     /// The largest number of rows.
     top: usize,
     work: Work,
+    room: Room<'p>,
+    /// The bytes for which the host has room.
+    granted: usize,
     pub(super) body: Vec<u8>,
     pub(super) found: usize,
     pub(super) scanned: usize,
@@ -35,6 +42,7 @@ impl<'p> Page<'p> {
         payload: &'p Payload<'p>,
         matcher: Option<&'p Matcher<'p>>,
         top: usize,
+        room: Room<'p>,
         keeps_rows: bool,
     ) -> Self {
         let mut body = Vec::with_capacity(1024);
@@ -44,6 +52,8 @@ impl<'p> Page<'p> {
             matcher,
             top,
             work: Work::default(),
+            room,
+            granted: 0,
             body,
             found: 0,
             scanned: 0,
@@ -90,8 +100,23 @@ impl<'p> Page<'p> {
         }
         let expected = if has_more { self.top } else { self.top.min(rows.len()) };
         let of_row = |row: &StoredEntity| MEMBERS_BYTES + row.properties().text().len();
-        let bytes = expected.saturating_mul(rows.first().map_or(0, of_row));
-        self.body.reserve(bytes.min(MAX_PAGE_BYTES));
+        let bytes = expected.saturating_mul(rows.first().map_or(0, of_row)).min(MAX_PAGE_BYTES);
+        if self.grow(bytes) {
+            self.body.reserve(bytes);
+        }
+    }
+
+    /// Returns `true` if the host has room for a body of this size.
+    fn grow(&mut self, bytes: usize) -> bool {
+        let needed = bytes.max(self.body.capacity());
+        if needed > self.granted {
+            let bytes = needed.next_multiple_of(ROOM_STEP);
+            if !self.room.has(bytes) {
+                return false;
+            }
+            self.granted = bytes;
+        }
+        true
     }
 
     async fn add_matching(
@@ -124,6 +149,10 @@ impl<'p> Page<'p> {
 
     fn push(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
         let offset = self.body.len();
+        let has_room = self.grow(offset + MEMBERS_BYTES + row.properties().text().len());
+        if !has_room && self.found > 0 {
+            return self.end_before(partition_key, row);
+        }
         if let Some(rows) = &mut self.rows {
             rows.push((offset, StoredKey::new(partition_key, row.row_key())));
         }

@@ -61,7 +61,8 @@ pub(super) async fn query(
     let payload = exchange.payload(table.name(), select.as_ref());
     let matcher = filter.as_ref().map(Matcher::new);
     let page_end = exchange.effects.and_then(|effects| effects.page_end);
-    let mut page = Page::new(&payload, matcher.as_ref(), top, page_end.is_some());
+    let room = exchange.request.raw.room;
+    let mut page = Page::new(&payload, matcher.as_ref(), top, room, page_end.is_some());
     let is_past = |keys: (&str, &str)| plan.is_past(keys.0, keys.1) || granted.is_past(keys);
     'scan: for Snapshot { partition_key, rows } in Partitions::from(&table, start.0) {
         let start = if *partition_key == *start.0 { start.1 } else { "" };

@@ -79,6 +79,7 @@ mod tests {
             headers: Headers::Request(&HeaderMap::new()),
             body: b"",
             sender: crate::mock::LOCAL,
+            room: crate::mock::room::Room::UNLIMITED,
         })
     }
 

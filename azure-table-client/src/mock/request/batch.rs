@@ -126,8 +126,8 @@ impl<'b, 'a> Inherited<'b, 'a> {
         // The service ignores the host in the URL of an operation.
         let rest = if target.starts_with('/') { target } else { below_origin(target) };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let RawRequest { origin, sender, .. } = *self.batch;
-        Ok(RawRequest { method, origin, path, query, headers, body: message.body, sender })
+        let RawRequest { origin, sender, room, .. } = *self.batch;
+        Ok(RawRequest { method, origin, path, query, headers, body: message.body, sender, room })
     }
 }
 

@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::mock::request::{Headers, Origin};
+    use crate::mock::room::Room;
 
     const OLD: &str = "2009-04-14";
     const UPSERTS: &str = "2011-08-18";
@@ -201,6 +202,7 @@ mod tests {
             headers: Headers::Request(&map),
             body: b"",
             sender: std::net::Ipv4Addr::LOCALHOST.into(),
+            room: Room::UNLIMITED,
         };
         let protocol = Protocol::of(&request, loose);
         protocol.and_then(|protocol| read(&protocol, &request)).map_err(Failure::known_code)

@@ -1,6 +1,7 @@
 //! Requests that yield between their steps.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
@@ -10,7 +11,7 @@ use crate::mock::LOCAL;
 /// Starts a request and drops it after this many steps.
 fn start(service: &MockTableService, method: Method, target: &str, steps: usize) {
     let uri = format!("http://127.0.0.1:1/devstoreaccount1{target}").parse().unwrap();
-    let mut response = pin!(service.receive_from(HttpRequest::new(method, uri), LOCAL));
+    let mut response = pin!(service.receive_from(HttpRequest::new(method, uri), LOCAL, &|_| true));
     for _ in 0..steps {
         let step = response.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(step.is_pending());
@@ -27,7 +28,7 @@ fn polls(
         Method::GET,
         format!("http://127.0.0.1:1/devstoreaccount1{target}").parse().unwrap(),
     );
-    let mut response = pin!(service.receive_from(request, LOCAL));
+    let mut response = pin!(service.receive_from(request, LOCAL, &|_| true));
     for polls in 0.. {
         match response.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(response) => return (polls, response.unwrap()),
@@ -68,6 +69,33 @@ fn a_long_query_yields_and_sees_each_partition_at_one_moment() {
     assert_eq!(response.status, 200);
     let body = String::from_utf8(response.body.to_vec()).unwrap();
     assert!(!body.contains("0998new"), "rows that are added later are not in the snapshot");
+}
+
+#[tokio::test]
+async fn a_page_ends_early_if_the_host_has_no_room() {
+    let service = filled();
+    let page = async |target: &str, room: usize| {
+        let uri = format!("http://127.0.0.1:1/devstoreaccount1/Blogs(){target}").parse().unwrap();
+        let largest = AtomicUsize::new(0);
+        let has_room = |bytes| {
+            largest.fetch_max(bytes, Ordering::Relaxed);
+            bytes <= room
+        };
+        let request = HttpRequest::new(Method::GET, uri);
+        let response = service.receive_from(request, LOCAL, &has_room).await.unwrap();
+        let rows = text(&response).matches("\"RowKey\"").count();
+        let next = response.headers.get("x-ms-continuation-nextrowkey").is_some();
+        (rows, next, response.body.len(), largest.into_inner())
+    };
+    let (rows, next, bytes, asked) = page("", usize::MAX).await;
+    assert_eq!((rows, next), (1000, true));
+    assert!(asked >= bytes, "{asked} of {bytes} bytes");
+    let (rows, next, bytes, _) = page("", 100_000).await;
+    assert!((50..500).contains(&rows) && next && bytes < 100_000, "{rows} rows, {bytes} bytes");
+    assert_eq!(page("", 0).await.0, 1, "every page has a row");
+    // A filter that each row must be compared with reserves nothing in advance.
+    let (rows, next, bytes, _) = page("?$filter=A%20ne%20'x'", 100_000).await;
+    assert!((50..500).contains(&rows) && next && bytes < 100_000, "{rows} rows, {bytes} bytes");
 }
 
 #[test]
