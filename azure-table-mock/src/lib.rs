@@ -10,6 +10,7 @@
 mod accounts;
 mod connections;
 mod control;
+mod control_token;
 mod exchange;
 mod folder;
 mod gate;

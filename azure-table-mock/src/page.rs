@@ -102,6 +102,16 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
     if !shared.has_page {
         return text(StatusCode::NOT_FOUND, "The page is disabled.\n");
     }
+    if let Some(token) = &shared.control.token
+        && !token.is_password(&request.headers)
+    {
+        let reason =
+            "The page needs the token of --control-token as the password, with any user name.\n";
+        let mut response = text(StatusCode::UNAUTHORIZED, reason);
+        let scheme = HeaderValue::from_static("Basic realm=\"azure-table-mock\"");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        return response;
+    }
     // Changes that are made while the page is read count as later ones.
     let version = changes(shared);
     let can_write = shared.page.can_write;

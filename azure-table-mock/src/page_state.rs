@@ -22,8 +22,6 @@ pub(crate) struct PageState {
     pub(crate) can_write: bool,
     /// The secret that every form of this process contains.
     pub(crate) token: String,
-    /// The token that a person must type into a form if other machines can reach the page.
-    pub(crate) control_token: Option<String>,
     /// Permits to read a form, which bound the memory of forms.
     pub(crate) forms: Semaphore,
     /// The number of changes that the page made.
@@ -35,12 +33,8 @@ pub(crate) struct PageState {
 impl PageState {
     /// The page can change tables, unless other machines can reach it without a control token.
     pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
-        let control_token = options.control_token.clone().filter(|_| !is_loopback);
-        Self {
-            can_write: !options.read_only && (is_loopback || control_token.is_some()),
-            control_token,
-            ..Self::with_token()
-        }
+        let is_protected = is_loopback || options.control_token.is_some();
+        Self { can_write: !options.read_only && is_protected, ..Self::with_token() }
     }
 
     fn with_token() -> Self {
@@ -49,7 +43,6 @@ impl PageState {
         Self {
             can_write: true,
             token: format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1)),
-            control_token: None,
             forms: Semaphore::new(FORMS),
             writes: AtomicUsize::new(0),
             columns: Mutex::default(),

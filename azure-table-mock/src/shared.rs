@@ -7,6 +7,7 @@ use http::uri::Scheme;
 use tokio::sync::Mutex;
 
 use crate::accounts::Accounts;
+use crate::control_token::ControlToken;
 use crate::gate::Gate;
 use crate::limits::{Budget, Limits};
 use crate::options::Options;
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Control {
     /// The token that it requires.
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<ControlToken>,
     pub(crate) is_read_only: bool,
     /// Held by the request whose body is in memory.
     pub(crate) reading: Mutex<()>,
@@ -64,7 +65,7 @@ impl Shared {
             budget: Budget::new(limits.bytes, limits.room),
             page_budget: Budget::new(limits.page_bytes, limits.room),
             control: Control {
-                token: options.control_token.clone(),
+                token: options.control_token.as_deref().map(ControlToken::new),
                 is_read_only: options.read_only,
                 reading: Mutex::new(()),
             },

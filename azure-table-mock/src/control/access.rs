@@ -1,11 +1,10 @@
 //! The access to the control API.
 
-use std::hint::black_box;
-
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{Method, StatusCode, header};
 
 use super::Refusal;
+use crate::control_token::ControlToken;
 use crate::gate::Target;
 use crate::shared::Shared;
 
@@ -14,7 +13,7 @@ const MEDIA_TYPES: [&str; 2] = ["application/json", "application/x-ndjson"];
 
 /// Checks that a request may be executed. `methods` are the methods of its path.
 pub(super) fn check(shared: &Shared, request: &Parts, methods: &str) -> Result<(), Refusal> {
-    let token = shared.control.token.as_deref();
+    let token = shared.control.token.as_ref();
     match token {
         Some(token) => check_token(request, token)?,
         None if !shared.gate.is_loopback() => {
@@ -52,45 +51,16 @@ pub(super) fn check(shared: &Shared, request: &Parts, methods: &str) -> Result<(
     Ok(())
 }
 
-fn check_token(request: &Parts, token: &str) -> Result<(), Refusal> {
-    let sent = request.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    let sent = sent.and_then(|value| value.split_at_checked("Bearer ".len()));
-    let is_valid = sent.is_some_and(|(scheme, sent)| {
-        scheme.eq_ignore_ascii_case(b"Bearer ") && are_equal(sent, token.as_bytes())
-    });
-    is_valid.then_some(()).ok_or_else(|| {
+fn check_token(request: &Parts, token: &ControlToken) -> Result<(), Refusal> {
+    token.is_bearer(&request.headers).then_some(()).ok_or_else(|| {
         let text = "the request needs the header Authorization: Bearer TOKEN, with the token of \
                     --control-token";
         Refusal::new(StatusCode::UNAUTHORIZED, text)
     })
 }
 
-/// Compares in a time that depends only on the lengths.
-fn are_equal(a: &[u8], b: &[u8]) -> bool {
-    let differences = a.iter().zip(b).fold(0, |found, (a, b)| black_box(found | (a ^ b)));
-    a.len() == b.len() && differences == 0
-}
-
 fn has_media_type(request: &Parts) -> bool {
     let kind = request.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     MEDIA_TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_equal_only_as_a_whole() {
-        for (a, b, expected) in [
-            ("token", "token", true),
-            ("token", "tokem", false),
-            ("token", "toke", false),
-            ("", "t", false),
-            ("", "", true),
-        ] {
-            assert_eq!(are_equal(a.as_bytes(), b.as_bytes()), expected, "{a} {b}");
-        }
-    }
 }

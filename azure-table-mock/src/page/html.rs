@@ -56,12 +56,7 @@ impl Html {
 
     /// Writes the inputs that every form with an action needs.
     pub(super) fn secrets(&mut self, state: &PageState) -> &mut Self {
-        self.hidden("token", &state.token);
-        if state.control_token.is_some() {
-            self.raw("<label>Control token<input type=\"password\" name=\"control-token\" ");
-            self.raw("autocomplete=\"current-password\" required></label>");
-        }
-        self
+        self.hidden("token", &state.token)
     }
 
     /// Writes the path of a table's pages.

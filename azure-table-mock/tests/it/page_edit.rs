@@ -225,19 +225,42 @@ async fn a_page_that_must_not_write_has_no_forms() {
 }
 
 #[tokio::test]
-async fn other_machines_need_the_control_token() {
-    let server = Server::start(&[
-        "--host",
-        "0.0.0.0",
-        "--control-token",
-        "secret-of-32-characters-or-more!",
-    ])
-    .await;
-    let page = server.text("/-/").await;
-    assert!(page.contains("type=\"password\" name=\"control-token\""), "{page}");
-    let path = "/-/devstoreaccount1/";
-    let (status, _) = post(&server, path, &[("table", "Blogs"), ("control-token", "x")]).await;
-    assert_eq!(status, 403);
-    let secret = ("control-token", "secret-of-32-characters-or-more!");
-    assert_eq!(post(&server, path, &[("table", "Blogs"), secret]).await.0, 200);
+async fn the_page_needs_the_control_token_once_it_is_set() {
+    let token = "secret-of-32-characters-or-more!";
+    for host in ["127.0.0.1", "0.0.0.0"] {
+        let mut server = Server::start(&["--host", host, "--control-token", token]).await;
+        server.origin = server.origin.replace("0.0.0.0", "127.0.0.1");
+        assert_eq!(server.get("/-/health").await.status(), 200);
+        let client = reqwest::Client::new();
+        let get = |path: &str| client.get(format!("{}{path}", server.origin));
+        for path in ["/-/", "/-/devstoreaccount1/Blogs", "/-/changes", "/-/style.css"] {
+            let refused = get(path).send().await.unwrap();
+            assert_eq!(refused.status(), 401, "{path}");
+            assert!(refused.headers()["www-authenticate"].to_str().unwrap().starts_with("Basic "));
+            assert!(!refused.text().await.unwrap().contains("devstoreaccount1"));
+            let wrong = get(path).basic_auth("user", Some("secret")).send().await.unwrap();
+            assert_eq!(wrong.status(), 401, "{path}");
+        }
+        // A browser with the credentials that it remembers.
+        let read = get("/-/").header("accept", "text/html").basic_auth("", Some(token));
+        let page = read.send().await.unwrap().text().await.unwrap();
+        let (_, rest) = page.split_once("name=\"token\" value=\"").expect("a form");
+        let form_token = rest.split('"').next().unwrap();
+        let post = |token: &str| {
+            let form = format!("token={token}&table=Blogs");
+            let post = client.post(format!("{}/-/devstoreaccount1/", server.origin)).body(form);
+            post.header("content-type", "application/x-www-form-urlencoded")
+        };
+        assert_eq!(post(form_token).send().await.unwrap().status(), 401);
+        let forged = post("x").basic_auth("", Some(token)).send().await.unwrap();
+        assert_eq!(forged.status(), 403, "another site's form has the password, but not the token");
+        let created = post(form_token).basic_auth("", Some(token)).send().await.unwrap();
+        assert_eq!(created.status(), 200, "the page that reports the new table");
+        let refused = get("/-/export").basic_auth("", Some(token)).send().await.unwrap();
+        assert_eq!(
+            refused.status(),
+            401,
+            "a browser sends a password to other sites' requests too"
+        );
+    }
 }
