@@ -65,6 +65,43 @@ class Emulator {
       `DefaultEndpointsProtocol=${protocol};AccountName=${account};AccountKey=${key};TableEndpoint=${url};`;
   }
 
+  /** Stores tables with their rows, or rows of one table. */
+  async seed(rows, { table } = {}) {
+    await this.#control("seed", { table }, rows);
+  }
+
+  /** Removes all tables, or one of them. */
+  async reset({ table, faults, requests } = {}) {
+    await this.#control("reset", { table, faults: faults && 1, requests: requests && 1 });
+  }
+
+  /** Adds a fault, an array of faults, or a plan with a seed. */
+  async fault(plan) {
+    await this.#control("faults", {}, plan);
+  }
+
+  /** Changes the clock of the service. */
+  async clock(change) {
+    await this.#control("clock", {}, change);
+  }
+
+  /** Sends a POST request to the control API. */
+  async #control(path, options, content) {
+    const url = new URL(`/-/${path}`, this.url);
+    for (const [name, value] of Object.entries({ ...options, account: this.account })) {
+      if (value) {
+        url.searchParams.set(name, value);
+      }
+    }
+    const body = content === undefined ? "" : JSON.stringify(content);
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(url, { method: "POST", headers, body });
+    const text = await response.text();
+    if (!response.ok) {
+      throw new Error(`azure-table-mock refuses ${path}: ${JSON.parse(text).error}`);
+    }
+  }
+
   /** Stops the emulator after the requests in flight. */
   async stop() {
     this.#child.ref();

@@ -27,6 +27,26 @@ test("the official client uses an emulator that a program starts and stops", asy
   await assert.rejects(fetch(emulator.url));
 });
 
+test("a program fills and empties the tables, injects faults and sets the clock", async () => {
+  const emulator = await start({ account: "mine", key: "c2VjcmV0" });
+  const row = { PartitionKey: "2026", RowKey: "1", total: 5 };
+  await emulator.seed({ Orders: [row] });
+  await emulator.seed(row, { table: "Others" });
+  await emulator.clock({ freeze: "2030-01-02T03:04:05Z" });
+  const table = tableOf(emulator);
+  assert.equal((await table.getEntity("2026", "1")).total, 5);
+  await table.upsertEntity({ partitionKey: "2026", rowKey: "2" });
+  assert.match((await table.getEntity("2026", "2")).timestamp, /^2030-01-02T03:04:05/);
+  await emulator.fault({ fault: "error", status: 400, code: "Chosen", times: 1 });
+  await assert.rejects(table.getEntity("2026", "1"), /Chosen/);
+  await emulator.reset({ table: "Others" });
+  assert.equal((await table.getEntity("2026", "1")).total, 5);
+  await emulator.reset({ faults: true, requests: true });
+  await assert.rejects(table.getEntity("2026", "1"), /TableNotFound/);
+  await assert.rejects(emulator.fault({ fault: "none" }), /refuses faults: .*none/);
+  await emulator.stop();
+});
+
 test("accounts and data are options", async () => {
   const data = mkdtempSync(join(tmpdir(), "azure-table-mock-"));
   const options = { account: "mine", key: "c2VjcmV0", data };

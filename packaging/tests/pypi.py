@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 
 import azure_table_mock
+from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableServiceClient
 
 
@@ -37,6 +38,27 @@ class Wheel(unittest.TestCase):
             self.assertEqual(orders.get_entity("2026", "1")["total"], 5)
             self.assertFalse(is_gone(emulator.url))
         self.assertTrue(is_gone(emulator.url))
+
+    def test_a_program_fills_and_empties_the_tables_injects_faults_and_sets_the_clock(self):
+        with azure_table_mock.start(account="mine", key="c2VjcmV0") as emulator:
+            row = {"PartitionKey": "2026", "RowKey": "1", "total": 5}
+            emulator.seed({"Orders": [row]})
+            emulator.seed(row, table="Others")
+            emulator.clock(freeze="2030-01-02T03:04:05Z")
+            orders = service_of(emulator).get_table_client("Orders")
+            self.assertEqual(orders.get_entity("2026", "1")["total"], 5)
+            orders.upsert_entity({"PartitionKey": "2026", "RowKey": "2"})
+            self.assertEqual(orders.get_entity("2026", "2").metadata["timestamp"].year, 2030)
+            emulator.fault({"fault": "error", "status": 400, "code": "Chosen", "times": 1})
+            with self.assertRaisesRegex(HttpResponseError, "Chosen"):
+                orders.get_entity("2026", "1")
+            emulator.reset(table="Others")
+            self.assertEqual(orders.get_entity("2026", "1")["total"], 5)
+            emulator.reset(faults=True, requests=True)
+            with self.assertRaisesRegex(HttpResponseError, "TableNotFound"):
+                orders.get_entity("2026", "1")
+            with self.assertRaisesRegex(ValueError, "refuses faults: .*none"):
+                emulator.fault({"fault": "none"})
 
     def test_accounts_and_data_are_options(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import pathlib
 import queue
@@ -14,6 +15,9 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import IO
 
@@ -93,6 +97,48 @@ class Emulator:
             f"DefaultEndpointsProtocol={protocol};AccountName={self.account};"
             f"AccountKey={self.key};TableEndpoint={self.url};"
         )
+
+    def seed(self, rows: object, *, table: str | None = None) -> None:
+        """Stores tables with their rows, `{"Orders": [row]}`, or rows of the given table.
+
+        A row has the JSON form of the service. Existing rows are replaced.
+        """
+        self._control("seed", {"table": table}, rows)
+
+    def reset(
+        self, *, table: str | None = None, faults: bool = False, requests: bool = False
+    ) -> None:
+        """Removes all tables, or one.
+
+        `faults` also removes the faults and resets the clock, `requests` forgets the requests.
+        """
+        flags = {"faults": "1" if faults else None, "requests": "1" if requests else None}
+        self._control("reset", {"table": table, **flags})
+
+    def fault(self, plan: object) -> None:
+        """Adds a fault such as `{"fault": "busy", "times": 2}`, a list of faults, or a plan with a seed."""
+        self._control("faults", {}, plan)
+
+    def clock(self, **change: object) -> None:
+        """Changes the clock of the service: `shift` in seconds, `set` to a time, or `freeze`.
+
+        `reset(faults=True)` resets it.
+        """
+        self._control("clock", {}, change)
+
+    def _control(self, path: str, options: Mapping[str, str | None], content: object = None) -> None:
+        """Sends a POST request to the control API."""
+        query = {name: value for name, value in options.items() if value} | {"account": self.account}
+        address = urllib.parse.urljoin(self.url, f"/-/{path}?{urllib.parse.urlencode(query)}")
+        body = b"" if content is None else json.dumps(content).encode()
+        headers = {"Content-Type": "application/json"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as response:
+                response.read()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                reason = json.load(refusal)["error"]
+            raise ValueError(f"azure-table-mock refuses {path}: {reason}") from None
 
     def stop(self) -> None:
         """Stops the emulator after the requests in flight."""
