@@ -19,8 +19,10 @@ pub(crate) fn lines(options: &Options, https: Option<&Https>, address: SocketAdd
     for Account { name, .. } in &options.accounts {
         line(format_args!("azure-table-mock listening on {origin}/{name}"));
     }
-    // Scripts that start Azurite wait for the end of this line.
+    // Tests that start `azurite` wait for the end of the first line, and scripts that start `azurite-table` for that of
+    // the second.
     line(format_args!("Azurite-compatible Table service is successfully listening at {origin}"));
+    line(format_args!("Azurite-compatible Table service successfully started on {address}"));
     for account in &options.accounts {
         let Account { name, .. } = account;
         // Secret keys do not belong in the output, which is often kept.

@@ -37,14 +37,16 @@ async fn the_start_says_how_to_connect() {
     let keys = format!("{DEVELOPMENT_KEY}:c2VjcmV0");
     let more = ["--account", "mine", "--account-key", "c2VjcmV0"];
     let server = command(&[&["--port", "0"], &arguments[..], &[&*keys], &more].concat());
-    let server = Server::run(server, 7).await;
+    let server = Server::run(server, 8).await;
     let origin = &server.origin;
-    let [_, second, ready, string, own, page, data] = &server.lines[..] else {
+    let [_, second, ready, started, string, own, page, data] = &server.lines[..] else {
         panic!("{:?}", server.lines)
     };
     assert_eq!(*second, format!("azure-table-mock listening on {origin}/mine"));
     let text = "Azurite-compatible Table service is successfully listening at";
     assert_eq!(*ready, format!("{text} {origin}"));
+    let text = "Azurite-compatible Table service successfully started on";
+    assert_eq!(*started, format!("{text} {}", server.address()));
     let string = string.strip_prefix("Connection string: ").unwrap();
     let client = TableServiceClient::from_connection_string(string).unwrap();
     client.create_table("Blogs").await.unwrap();
