@@ -13,19 +13,20 @@ mod seed;
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
+use http_body_util::{Either, Full};
 use hyper::body::{Body as _, Incoming};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
-use tokio::time::{Duration, timeout};
 use url::form_urlencoded;
 
 pub(crate) use self::export::Export;
 pub(crate) use self::seed::load;
 use crate::accounts::Served;
+use crate::body::{self, BodyError};
+use crate::limits::{Limits, Share};
 use crate::shared::Shared;
 
 /// The largest body.
@@ -130,25 +131,15 @@ async fn execute(shared: &Shared, request: &Parts, body: Incoming) -> Result<Don
     Ok(done)
 }
 
-/// Reads the body and executes the operation. Bodies are large, so only one is in memory at a time. An operation
-/// without a body does not wait for the others.
+/// Reads the body and executes the operation.
 async fn run_with_body(
     shared: &Shared,
     action: Action,
     request: &Parts,
     body: Incoming,
 ) -> Result<Done, Refusal> {
-    if body.is_end_stream() {
-        return block_in_place(|| run(shared, action, request, ""));
-    }
-    let busy = || {
-        let text = "the body of another request is being read: try again later";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
-    };
-    let permit = timeout(shared.limits.room, shared.control.reading.lock()).await;
-    let _permit = permit.map_err(|_| busy())?;
-    let reading = read(body, shared.limits.rest);
-    let body = timeout(shared.limits.body, reading).await.map_err(|_| late())??;
+    let mut share = shared.page_budget.share();
+    let body = read(body, &mut share, &shared.limits).await?;
     // Another thread continues with the other connections while a large seed is read.
     block_in_place(|| run(shared, action, request, &body))
 }
@@ -166,12 +157,8 @@ fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<D
     Ok(Done::Json(done))
 }
 
-fn late() -> Refusal {
-    Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
-}
-
-/// Reads a body in UTF-8 whose next part arrives within `rest`.
-async fn read(body: Incoming, rest: Duration) -> Result<String, Refusal> {
+/// Reads a body in UTF-8.
+async fn read(mut body: Incoming, share: &mut Share, limits: &Limits) -> Result<String, Refusal> {
     let too_large = || {
         let text = format!("the body has more than {MAX_BODY_BYTES} bytes: split it");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
@@ -180,18 +167,21 @@ async fn read(body: Incoming, rest: Duration) -> Result<String, Refusal> {
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
-    let mut body = Limited::new(body, MAX_BODY_BYTES);
-    let mut whole = BytesMut::new();
-    while let Some(frame) = timeout(rest, body.frame()).await.map_err(|_| late())? {
-        let frame = frame.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                return too_large();
-            }
-            Refusal::bad("the body is malformed or incomplete")
-        })?;
-        whole.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
+    let read = body::read(&mut body, Bytes::new(), MAX_BODY_BYTES + 1, share, limits).await;
+    let read = read.map_err(|error| match error {
+        BodyError::NoRoom => {
+            let text = "the bodies of other requests are being read: try again later";
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+        }
+        BodyError::Late => {
+            Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+        }
+        BodyError::Malformed => Refusal::bad("the body is malformed or incomplete"),
+    })?;
+    if !read.is_whole {
+        return Err(too_large());
     }
-    String::from_utf8(whole.into()).map_err(|_| Refusal::bad("the body is not UTF-8"))
+    String::from_utf8(read.bytes.into()).map_err(|_| Refusal::bad("the body is not UTF-8"))
 }
 
 /// The options in the query of a URL. Unknown ones are errors.

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt as _, Either, Full};
-use hyper::body::{Body as _, Frame, Incoming};
-use tokio::time::timeout;
+use http_body_util::{Either, Full};
+use hyper::body::{Body as _, Incoming};
 
+use crate::body::{self, BodyError, ReadBody};
 use crate::control::{self, Reply};
 use crate::gate::{Target, text};
 use crate::limits::{Budget, NoRoom, Share};
@@ -23,8 +23,6 @@ use crate::socket::Client;
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
-/// The first buffer of a body, whose declared length may be false.
-const FIRST_BYTES: usize = 16 * 1024;
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
@@ -104,9 +102,9 @@ async fn respond_to(
     let is_read = is_read(&parts.method);
     let mut request = to_service(shared, parts);
     let share = shared.budget.share();
-    let mut reading = Reading { shared, body, read: Read::default(), share };
-    if let Err(refusal) = reading.read(&account.service, &request, sender).await {
-        return Ok(refusal.response());
+    let mut reading = Reading { shared, body, read: ReadBody::default(), share };
+    if let Err(reason) = reading.read(&account.service, &request, sender).await {
+        return Ok(refuse(reason));
     }
     let Reading { read, share: held, .. } = reading;
     request.body = read.bytes;
@@ -117,7 +115,7 @@ async fn respond_to(
     drop(held);
     response.body = match share.grow(response.body.len()).await {
         Ok(()) => share.hold(response.body),
-        Err(NoRoom) if is_read => return Ok(Refusal::Busy.response()),
+        Err(NoRoom) if is_read => return Ok(refuse(BodyError::NoRoom)),
         // A write was applied, so its response is sent without a share too.
         Err(NoRoom) => response.body,
     };
@@ -131,48 +129,23 @@ fn closing(mut response: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
     response
 }
 
-/// The reason why a request is refused before the service receives it.
-#[derive(Debug, Clone, Copy)]
-enum Refusal {
-    /// The memory of other requests is not free in time.
-    Busy,
-    /// The body does not arrive in time.
-    Late,
-    /// The body is not valid HTTP, or it ends early.
-    Malformed,
-}
-
-impl From<NoRoom> for Refusal {
-    fn from(NoRoom: NoRoom) -> Self {
-        Self::Busy
-    }
-}
-
-impl From<hyper::Error> for Refusal {
-    fn from(_: hyper::Error) -> Self {
-        Self::Malformed
-    }
-}
-
-impl Refusal {
-    fn response(self) -> Response<Full<Bytes>> {
-        closing(match self {
-            Self::Busy => {
-                let mut response = text(StatusCode::SERVICE_UNAVAILABLE, BUSY);
-                let retry = HeaderValue::from_static("1");
-                response.headers_mut().insert(header::RETRY_AFTER, retry);
-                response
-            }
-            Self::Late => text(
-                StatusCode::REQUEST_TIMEOUT,
-                "The body of the request did not arrive in time.\n",
-            ),
-            Self::Malformed => text(
-                StatusCode::BAD_REQUEST,
-                "The body of the request is malformed or incomplete.\n",
-            ),
-        })
-    }
+/// The response to a request that is refused before the service receives it.
+fn refuse(reason: BodyError) -> Response<Full<Bytes>> {
+    closing(match reason {
+        BodyError::NoRoom => {
+            let mut response = text(StatusCode::SERVICE_UNAVAILABLE, BUSY);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+        }
+        BodyError::Late => {
+            let reason = "The body of the request did not arrive in time.\n";
+            text(StatusCode::REQUEST_TIMEOUT, reason)
+        }
+        BodyError::Malformed => {
+            let reason = "The body of the request is malformed or incomplete.\n";
+            text(StatusCode::BAD_REQUEST, reason)
+        }
+    })
 }
 
 fn is_read(method: &Method) -> bool {
@@ -216,17 +189,9 @@ fn is_host(name: &str) -> bool {
 struct Reading<'s> {
     shared: &'s Shared,
     body: Incoming,
-    read: Read,
+    read: ReadBody,
     /// The share of the bytes that have arrived.
     share: Share,
-}
-
-/// The read part of a body.
-#[derive(Default)]
-struct Read {
-    bytes: Bytes,
-    /// The client has sent nothing else.
-    is_whole: bool,
 }
 
 impl Reading<'_> {
@@ -240,7 +205,7 @@ impl Reading<'_> {
         service: &MockTableService,
         head: &HttpRequest,
         sender: IpAddr,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), BodyError> {
         // Reading the body tells a client that waits for `100 Continue` to send it.
         if !head.headers.contains_key(header::EXPECT) && self.arrived()? {
             if self.read.bytes.len() <= Budget::SMALL {
@@ -260,21 +225,19 @@ impl Reading<'_> {
             self.read.bytes = Bytes::new();
             return Ok(());
         }
-        let size = self.body.size_hint();
-        if size.lower() > (PASSED_BYTES - self.read.bytes.len()) as u64 {
+        if self.body.size_hint().lower() > (PASSED_BYTES - self.read.bytes.len()) as u64 {
             // The service refuses a body of this size without reading it.
             self.read.bytes = vec![0; PASSED_BYTES].into();
             return Ok(());
         }
-        let rest = size.upper().and_then(|rest| usize::try_from(rest).ok());
-        let size = self.read.bytes.len() + rest.unwrap_or(PASSED_BYTES).min(PASSED_BYTES);
-        let time = self.shared.limits.body;
-        let reading = self.read_rest(size.min(PASSED_BYTES));
-        timeout(time, reading).await.unwrap_or(Err(Refusal::Late))
+        let first = std::mem::take(&mut self.read.bytes);
+        let Self { shared, body, share, .. } = self;
+        self.read = body::read(body, first, PASSED_BYTES, share, &shared.limits).await?;
+        Ok(())
     }
 
     /// Reads the part of the body that arrived with the head. Returns `true` if this is all of it.
-    fn arrived(&mut self) -> Result<bool, Refusal> {
+    fn arrived(&mut self) -> Result<bool, BodyError> {
         let mut context = Context::from_waker(Waker::noop());
         match Pin::new(&mut self.body).poll_frame(&mut context) {
             Poll::Pending => return Ok(false),
@@ -285,33 +248,6 @@ impl Reading<'_> {
         }
         self.read.is_whole = self.body.is_end_stream();
         Ok(self.read.is_whole)
-    }
-
-    /// Reads the rest of a body that has at most this number of bytes. The buffer and its share grow with the bytes
-    /// that arrive.
-    async fn read_rest(&mut self, size: usize) -> Result<(), Refusal> {
-        let mut whole = Vec::new();
-        let mut piece = self.read.bytes.split_off(0);
-        loop {
-            let piece_len = piece.len().min(PASSED_BYTES - whole.len());
-            let needed = whole.len() + piece_len;
-            if needed > whole.capacity() {
-                let capacity =
-                    needed.max(2 * whole.capacity()).max(FIRST_BYTES).min(size.max(needed));
-                self.share.grow(capacity).await?;
-                whole.reserve_exact(capacity - whole.len());
-            }
-            whole.extend_from_slice(&piece[..piece_len]);
-            if whole.len() == PASSED_BYTES {
-                self.read.bytes = whole.into();
-                return Ok(());
-            }
-            let next = timeout(self.shared.limits.rest, self.body.frame());
-            let Some(frame) = next.await.map_err(|_| Refusal::Late)? else { break };
-            piece = frame.map(Frame::into_data)?.unwrap_or_default();
-        }
-        self.read = Read { bytes: whole.into(), is_whole: true };
-        Ok(())
     }
 }
 

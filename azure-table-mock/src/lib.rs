@@ -8,6 +8,7 @@
 //! <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
+mod body;
 mod connections;
 mod control;
 mod control_token;

@@ -32,7 +32,7 @@ pub(crate) struct Limits {
     pub(crate) linger: Duration,
     /// The bytes of large bodies in flight, of requests to the services and their responses.
     pub(crate) bytes: usize,
-    /// The bytes of large responses of the page in flight. Clients that read them slowly do not delay the
+    /// The bytes of large bodies in flight of the page and the control API. Clients that read them slowly do not delay the
     /// services.
     pub(crate) page_bytes: usize,
     /// The longest wait for room in `bytes` or `page_bytes`.

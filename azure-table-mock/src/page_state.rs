@@ -6,12 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use azure_table_client::DynamicEntity;
-use tokio::sync::Semaphore;
 
 use crate::options::Options;
 
-/// The number of forms that are read at the same time.
-const FORMS: usize = 4;
 /// The number of tables whose columns are remembered.
 const TABLES: usize = 1000;
 /// The number of columns of a table that are remembered.
@@ -22,8 +19,6 @@ pub(crate) struct PageState {
     pub(crate) can_write: bool,
     /// The secret that every form of this process contains.
     pub(crate) token: String,
-    /// Permits to read a form, which bound the memory of forms.
-    pub(crate) forms: Semaphore,
     /// The number of changes that the page made.
     writes: AtomicUsize,
     /// The columns that were seen, by account and table. A column stays if a later page has no value for it.
@@ -43,7 +38,6 @@ impl PageState {
         Self {
             can_write: true,
             token: format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1)),
-            forms: Semaphore::new(FORMS),
             writes: AtomicUsize::new(0),
             columns: Mutex::default(),
         }

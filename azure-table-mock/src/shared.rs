@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::uri::Scheme;
-use tokio::sync::Mutex;
 
 use crate::accounts::Accounts;
 use crate::control_token::ControlToken;
@@ -30,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Gate,
     /// The room for the bodies of the services.
     pub(crate) budget: Budget,
-    /// The room for the page.
+    /// The room for the page and the control API.
     pub(crate) page_budget: Budget,
     pub(crate) control: Control,
 }
@@ -41,8 +40,6 @@ pub(crate) struct Control {
     /// The token that it requires.
     pub(crate) token: Option<ControlToken>,
     pub(crate) is_read_only: bool,
-    /// Held by the request whose body is in memory.
-    pub(crate) reading: Mutex<()>,
 }
 
 impl Shared {
@@ -67,7 +64,6 @@ impl Shared {
             control: Control {
                 token: options.control_token.as_deref().map(ControlToken::new),
                 is_read_only: options.read_only,
-                reading: Mutex::new(()),
             },
         }
     }

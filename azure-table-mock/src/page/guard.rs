@@ -1,27 +1,25 @@
 //! The checks of a request that changes data. A form of another web site must not pass.
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::uri::Authority;
 use http::{StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use tokio::time::{Duration, timeout};
 
 use super::fields::Fields;
+use crate::body::{self, ReadBody};
 use crate::control_token::are_equal;
 use crate::shared::Shared;
 
 /// The largest form: an entity of 1 MiB has up to 3 bytes for each byte.
 const FORM_BYTES: usize = 4 * 1024 * 1024;
-/// The longest wait for a form, which a browser sends at once.
-const FORM_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Reads a form of this page, or returns the reason for its refusal. Forms of other origins are refused
 /// before their bodies are read.
 pub(super) async fn form(
     shared: &Shared,
     request: &Parts,
-    body: Incoming,
+    mut body: Incoming,
 ) -> Result<Fields, (StatusCode, &'static str)> {
     if !shared.page.can_write {
         let reason =
@@ -34,15 +32,15 @@ pub(super) async fn form(
     if !is_same_origin(request) {
         return Err((StatusCode::FORBIDDEN, "The form belongs to another web site.\n"));
     }
-    let _permit = shared.page.forms.acquire().await;
-    let body = timeout(FORM_TIMEOUT, Limited::new(body, FORM_BYTES).collect()).await;
-    let Ok(Ok(body)) = body else {
-        return Err((
-            StatusCode::BAD_REQUEST,
-            "The form is too large, or did not arrive in time.\n",
-        ));
+    let mut share = shared.page_budget.share();
+    let body = body::read(&mut body, Bytes::new(), FORM_BYTES, &mut share, &shared.limits).await;
+    let fields = match body {
+        Ok(ReadBody { bytes, is_whole: true }) => Fields::parse(&bytes),
+        _ => {
+            let reason = "The form is too large, or did not arrive in time.\n";
+            return Err((StatusCode::BAD_REQUEST, reason));
+        }
     };
-    let fields = Fields::parse(&body.to_bytes());
     if !are_equal(fields.get("token").as_bytes(), shared.page.token.as_bytes()) {
         let reason = "The form belongs to an earlier run of the emulator. Load the page again.\n";
         return Err((StatusCode::FORBIDDEN, reason));
