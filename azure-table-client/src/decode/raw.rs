@@ -183,8 +183,9 @@ fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
             "-Infinity" | "-INF" => f64::NEG_INFINITY,
             _ => {
                 let is_figure = |b: u8| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
-                // Rust's parser also accepts words such as "nan".
-                text.parse().ok().filter(|_| text.bytes().all(is_figure)).ok_or_else(|| {
+                // Rust's parser also accepts words such as "nan", and reads an overflow as infinity.
+                let is_number = |value: &f64| value.is_finite() && text.bytes().all(is_figure);
+                text.parse().ok().filter(is_number).ok_or_else(|| {
                     until(|_, b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'))
                 })?
             }

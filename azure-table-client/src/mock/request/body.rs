@@ -176,6 +176,10 @@ mod tests {
             (r#""A@odata.type":"Edm.Int32","A":"5.0""#, "InvalidInput"),
             (r#""A@odata.type":"Edm.Int32","A":"3000000000""#, "InvalidInput"),
             (r#""A@odata.type":"Edm.Double","A":"inf""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Double","A":"13e7705""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Double","A":"-1e309""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Double","A":13e7705"#, "InvalidInput"),
+            (r#""A":13e7705"#, "InvalidInput"),
         ] {
             assert_eq!(value_of(members), Err(code), "{members}");
         }
@@ -190,6 +194,9 @@ mod tests {
             ("Int32", "-5", EdmValue::Int32(-5)),
             ("Double", "5", EdmValue::Double(5.0)),
             ("Double", "1.23456789012346e+24", EdmValue::Double(1.234_567_890_123_46e24)),
+            ("Double", "1.7976931348623157e308", EdmValue::Double(f64::MAX)),
+            ("Double", "-Infinity", EdmValue::Double(f64::NEG_INFINITY)),
+            ("Double", "1e-400", EdmValue::Double(0.0)),
         ] {
             let members = format!(r#""A@odata.type":"Edm.{ty}","A":"{text}""#);
             assert_eq!(value_of(&members), Ok(Some(expected)), "{members}");
