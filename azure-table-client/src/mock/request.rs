@@ -110,20 +110,22 @@ pub(super) enum Preference {
 
 impl<'a> Request<'a> {
     pub(super) fn read(raw: RawRequest<'a>, rules: &Rules) -> Self {
-        let mut request = Self::read_one(raw, rules);
+        let mut request = Self::read_one(raw, None, rules);
         // A larger body is refused for its size.
         if request.operation == Ok(Operation::Transaction)
             && request.raw.body.len() <= MAX_BODY_BYTES
         {
-            request.batch = batch::read(&request.raw, rules);
+            request.batch = batch::read(&request.raw, request.location, rules);
         }
         request
     }
 
-    /// Reads everything except for the parts of a batch.
-    fn read_one(raw: RawRequest<'a>, rules: &Rules) -> Self {
+    /// Reads everything except for the parts of a batch. An operation in a batch may omit the account: it is then in the
+    /// location of its batch.
+    fn read_one(raw: RawRequest<'a>, of_batch: Option<Location>, rules: &Rules) -> Self {
         let split = raw.location(rules);
         let account_in_host = split.is_some_and(|(_, below)| below.len() == raw.path.len());
+        let split = split.or_else(|| Some((of_batch?, raw.path_without_account()?)));
         let (location, resource) = match split {
             Some((location, below)) => (Some(location), Resource::parse(below)),
             None => (None, Err(Failure::resource_not_found())),
@@ -210,6 +212,13 @@ impl<'a> RawRequest<'a> {
             Some(location) => Some((location, self.path)),
             None => Location::split(self.path, account),
         }
+    }
+
+    /// The path of entities without the account, `/Blogs(…)`, which `azure-cosmosdb-table` writes in batches. `None` for
+    /// other paths, whose first segment is another account.
+    fn path_without_account(&self) -> Option<&'a str> {
+        let resource = Resource::parse(self.path);
+        matches!(resource, Ok(Resource::Entities(_) | Resource::Entity(_))).then_some(self.path)
     }
 
     /// A request that a host in this process received from this address.

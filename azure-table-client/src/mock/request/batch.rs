@@ -3,7 +3,7 @@
 use http::{HeaderName, header};
 
 use super::headers::{Headers, OperationHeaders};
-use super::{RawRequest, Request};
+use super::{Location, RawRequest, Request};
 use crate::mock::core::Rules;
 use crate::mock::failure::Failure;
 use crate::wire::ServiceVersion;
@@ -37,13 +37,14 @@ impl<'a> BatchPart<'a> {
 /// Reads all parts, so that a batch that is malformed somewhere changes nothing.
 pub(super) fn read<'a>(
     batch: &RawRequest<'a>,
+    location: Option<Location>,
     rules: &Rules,
 ) -> Result<Vec<BatchPart<'a>>, Failure> {
     let inherited = Inherited::of(batch);
     let operation = |message: &Message<'a>| {
         let raw = inherited.operation(message)?;
         // A batch in a batch is refused, so its parts are not read.
-        Ok(Request::read_one(raw, rules))
+        Ok(Request::read_one(raw, location, rules))
     };
     read_parts(batch, operation).map_err(|error| match (error, batch.content_type()) {
         (MultipartError::Boundary, Ok(kind)) if is_multipart(kind) => Failure::invalid_input(),

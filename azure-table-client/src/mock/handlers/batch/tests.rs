@@ -1,6 +1,7 @@
 //! The rules of batches, and the form of their responses.
 
 mod malformed;
+mod paths;
 
 use std::time::{Duration, SystemTime};
 
