@@ -10,7 +10,6 @@ mod text;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use self::content::{Content, Item};
 pub use self::content::{Seed, SeedError};
@@ -163,23 +162,27 @@ impl MockTableService {
     }
 
     /// Removes a table at once, without any hold on its name. Returns `false` if it does not exist.
+    ///
+    /// Nothing of the table counts from then on: if the clock does not advance, a table of the same name repeats its
+    /// ETags. Delete it by a request if they must differ.
     pub fn remove_table(&self, name: &str) -> bool {
         self.deliver_due();
         let core = self.core();
         let mut store = core.store.write();
-        let Ok(table) = store.delete(name, core.clock.now(), Duration::ZERO) else {
+        let Some(table) = store.forget(name) else {
             return false;
         };
         core.log(|| JournalEntry::Deleted(Arc::clone(table.name())));
+        core.log(|| JournalEntry::LastDeleted(store.last_deleted()));
         drop(store);
-        let deleted = &core.store.journal.deleted;
-        deleted.add(table);
-        while deleted.pop().is_some() {}
+        core.store.journal.deleted.add(table);
+        self.drop_deleted();
         true
     }
 
-    /// Removes all tables and restores the default properties of the service. The names of deleted tables can
-    /// be used again. The recorded requests, the faults and the clock stay.
+    /// Removes all tables and restores the default properties of the service, at the secondary location too. The names
+    /// of deleted tables can be used again, and nothing that was stored before has an effect on later Timestamps. The
+    /// recorded requests, the faults and the clock stay.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -194,11 +197,14 @@ impl MockTableService {
     /// # Ok::<(), azure_table_client::Error>(())
     /// ```
     pub fn reset(&self) {
-        for table in self.table_names() {
-            self.remove_table(&table);
-        }
-        self.core().store.write().release_names();
-        self.set_properties(&Arc::default());
+        self.deliver_due();
+        self.core().store.reset();
+        self.drop_deleted();
+    }
+
+    fn drop_deleted(&self) {
+        let deleted = &self.core().store.journal.deleted;
+        while deleted.pop().is_some() {}
     }
 
     fn set_properties(&self, properties: &Arc<ServiceProperties>) {

@@ -72,7 +72,7 @@ pub(super) enum JournalEntry {
         policies: Arc<Policies>,
     },
     ServiceProperties(Arc<ServiceProperties>),
-    /// Every row that is added from now on is newer than this time.
+    /// Every row that is added from now on is newer than this time, the latest one in a deleted table.
     LastDeleted(EdmDateTime),
 }
 
@@ -135,9 +135,24 @@ impl Store {
         Some(table)
     }
 
-    /// Makes the names of deleted tables usable again.
-    pub(super) fn release_names(&mut self) {
-        self.held_names = HeldNames::default();
+    /// Removes a table as if it had never existed: its versions may be repeated.
+    pub(super) fn forget(&mut self, name: &str) -> Option<Arc<Table>> {
+        let last_deleted = self.last_deleted;
+        let table = self.remove(&self.dialect.table_identity(name))?;
+        self.last_deleted = last_deleted;
+        Some(table)
+    }
+
+    /// Removes everything as if it had never existed. Returns the tables.
+    pub(super) fn reset(&mut self) -> Vec<Arc<Table>> {
+        let dialect = self.dialect;
+        let tables = std::mem::replace(self, Self::new(dialect)).tables.into_values();
+        tables.inspect(|table| table.set_deleted()).collect()
+    }
+
+    /// The latest Timestamp in a deleted table.
+    pub(super) fn last_deleted(&self) -> EdmDateTime {
+        self.last_deleted
     }
 
     /// Applies a change of another store without any check. Returns the deleted table.
@@ -165,7 +180,7 @@ impl Store {
                 }
             }
             JournalEntry::LastDeleted(time) => {
-                self.last_deleted = self.last_deleted.max(*time);
+                self.last_deleted = *time;
                 self.tables().for_each(|table| table.raise_last_deleted(*time));
             }
         }

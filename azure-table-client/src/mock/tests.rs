@@ -9,6 +9,7 @@ mod limits;
 mod policies;
 mod recorded;
 mod requests;
+mod reset;
 mod secondary;
 mod service_properties;
 mod shared_key;

@@ -64,6 +64,26 @@ impl Storage {
         Arc::clone(self.read().service_properties())
     }
 
+    /// Removes everything at both locations as if it had never existed, also changes that have not arrived at the
+    /// secondary location. The caller drops the deleted tables.
+    pub(in crate::mock) fn reset(&self) {
+        let mut store = self.write();
+        let tables = store.reset();
+        if let Some(disk) = &self.journal.disk {
+            for table in &tables {
+                disk.add(JournalEntry::Deleted(Arc::clone(table.name())));
+            }
+            disk.add(JournalEntry::LastDeleted(store.last_deleted()));
+            disk.add(JournalEntry::ServiceProperties(Arc::clone(store.service_properties())));
+        }
+        if let Some(replica) = &self.journal.replica {
+            replica.reset();
+        }
+        for table in tables {
+            self.journal.deleted.add(table);
+        }
+    }
+
     /// The secondary location shows all writes before this time.
     pub(in crate::mock) fn last_sync_time(&self, now: SystemTime) -> SystemTime {
         self.journal.replica.as_ref().map_or(now, |replica| replica.last_sync(now))
@@ -154,6 +174,14 @@ impl Replica {
     pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
         let deleted = write(&self.store).replay(entry);
         drop(deleted);
+    }
+
+    fn reset(&self) {
+        let mut in_flight = lock(&self.in_flight);
+        in_flight.clear();
+        for table in write(&self.store).reset() {
+            self.deleted.add(table);
+        }
     }
 
     /// The tables at the secondary location now.
