@@ -23,7 +23,7 @@ use self::fields::SasFields;
 use self::grant::Access;
 pub(super) use self::grant::Grant;
 pub(super) use self::token::CHALLENGE;
-use super::core::{Core, Rules, edm_time};
+use super::core::{Core, Rules, Skew, edm_time};
 use super::failure::Failure;
 use super::request::{Location, RawRequest};
 
@@ -31,11 +31,38 @@ use super::request::{Location, RawRequest};
 pub(super) const DELEGATED_SERVICE: &str = "t";
 
 /// Checks the authorization of a request that arrived at this time, and returns its access.
+///
+/// # Errors
+/// The request is not authorized. If only the changed clock of the service is the reason, the message states this.
 pub(super) fn authorize(
     core: &Core,
     request: &RawRequest<'_>,
     location: Location,
     arrived: SystemTime,
+) -> Result<Grant, Failure> {
+    let failure =
+        match check(core, request, location, arrived, core.clock.date_of_signatures(arrived)) {
+            Err(failure) if failure.code == Failure::authentication_failed().code => failure,
+            result => return result,
+        };
+    let of_clients = core.clock.unskewed.now();
+    let is_due_to_clock = core.clock.setting().skew != Skew::NONE
+        && check(core, request, location, of_clients, of_clients).is_ok();
+    Err(if is_due_to_clock {
+        failure.due_to_clock(edm_time(arrived), edm_time(of_clients))
+    } else {
+        failure
+    })
+}
+
+/// Checks the authorization of a request at this time. The date of a signature by the account's key must be close to
+/// `dated`.
+fn check(
+    core: &Core,
+    request: &RawRequest<'_>,
+    location: Location,
+    arrived: SystemTime,
+    dated: SystemTime,
 ) -> Result<Grant, Failure> {
     let Rules { keys, loose, tokens, .. } = &core.rules;
     if *loose {
@@ -55,8 +82,7 @@ pub(super) fn authorize(
             Access::Identity(token::check(request, tokens.as_ref())?)
         }
         (true, false) => {
-            let now = core.clock.date_of_signatures(arrived);
-            shared_key::check(request, keys, location, now)?;
+            shared_key::check(request, keys, location, dated)?;
             Access::Full
         }
         (false, true) => {

@@ -190,8 +190,12 @@ impl ServiceClock {
     }
 }
 
+impl Skew {
+    pub(super) const NONE: Self = Self::Ahead(Duration::ZERO);
+}
+
 impl ClockSetting {
-    pub(super) const NONE: Self = Self::checked(Skew::Ahead(Duration::ZERO));
+    pub(super) const NONE: Self = Self::checked(Skew::NONE);
 
     pub(super) const fn checked(skew: Skew) -> Self {
         Self { skew, checks_dates: true }

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use http::StatusCode;
 
+use crate::edm::EdmDateTime;
 use crate::limits::{KEY_UTF16_UNITS, LimitError};
 use crate::wire::xml_tree::InvalidXml;
 
@@ -131,6 +132,15 @@ impl Failure {
              the resource '{table}'."
         );
         Self { message: message.into(), ..Self::invalid_input() }
+    }
+
+    /// The same failure, which would not occur if the clock of the service were that of the clients.
+    pub(super) fn due_to_clock(self, now: EdmDateTime, of_clients: EdmDateTime) -> Self {
+        let message = format!(
+            "{} The clock of this service was changed: it shows {now}, and that of the clients {of_clients}.",
+            self.message
+        );
+        Self { message: message.into(), ..self }
     }
 
     /// The parser of queries refuses the text.

@@ -2,6 +2,7 @@
 
 mod account;
 mod account_sas;
+mod clock;
 mod concurrency;
 mod cors;
 mod faults;

@@ -16,6 +16,9 @@ use crate::wire::Operation;
 const DEFAULT_MEDIA_TYPE: HeaderValue =
     HeaderValue::from_static("application/json;odata=fullmetadata");
 
+const WRONG_SIGNATURE: &str =
+    "The MAC signature found in the HTTP request is not the same as the computed signature.";
+
 const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, \
     so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
 
@@ -154,7 +157,10 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
         (StatusCode::FORBIDDEN, "AuthenticationFailed") => Failure {
             status: StatusCode::UNAUTHORIZED,
             code: "Unauthorized".into(),
-            message: "The MAC signature found in the HTTP request is not the same as the computed signature."
+            // A sentence about the clock stays.
+            message: failure
+                .message
+                .replacen(&*Failure::authentication_failed().message, WRONG_SIGNATURE, 1)
                 .into(),
             ..failure
         },

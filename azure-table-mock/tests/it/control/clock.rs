@@ -1,6 +1,9 @@
 //! The clock of the service, and its effect on the tables and on signatures.
 
+use std::time::{Duration, SystemTime};
+
 use azure_table_client::DynamicEntity;
+use azure_table_client::auth::{TablePermissions, TableSas};
 use reqwest::Method;
 use serde_json::json;
 
@@ -63,4 +66,26 @@ async fn nothing_of_before_a_reset_counts_under_a_frozen_clock() {
     assert_eq!(stamp().await, "2001-09-09T01:46:40.0000000Z");
     server.client().table_named::<DynamicEntity>("Blogs").delete_table().await.unwrap();
     assert_eq!(stamp().await, "2001-09-09T01:46:40.0010000Z", "an ordinary deletion");
+}
+
+#[tokio::test]
+async fn a_refusal_that_the_changed_clock_causes_names_the_clock() {
+    for (dialect, status) in [("storage", 403), ("cosmos", 401)] {
+        let server = Server::start(&["--dialect", dialect]).await;
+        server.table("Blogs").await;
+        let expiry = SystemTime::now() + Duration::from_secs(3600);
+        let sas = TableSas::new("Blogs").permissions(TablePermissions::READ).expires_at(expiry);
+        let sas = server.client().sign_table_sas(&sas).unwrap();
+        let url = format!("{}/devstoreaccount1/Blogs()?{}", server.origin, sas.as_query());
+        let get = async || {
+            let request = reqwest::Client::new().get(&url).header("accept", "application/json");
+            let response = request.header("x-ms-version", "2019-02-02").send().await.unwrap();
+            (response.status().as_u16(), response.text().await.unwrap())
+        };
+        assert_eq!(get().await.0, 200, "{dialect}");
+        server.post("/-/clock", r#"{"shift":7200}"#).await;
+        let (refused, body) = get().await;
+        assert_eq!(refused, status);
+        assert!(body.contains("The clock of this service was changed: it shows "), "{body}");
+    }
 }
