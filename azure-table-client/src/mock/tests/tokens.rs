@@ -55,3 +55,16 @@ fn older_versions_send_no_challenge_and_keys_stay_valid() {
     let none = send(&strict(), "GET", "/Tables", &[("authorization", "Bearer good")], "");
     assert_eq!(code(&none), (403, "AuthenticationFailed".into()), "unless tokens are allowed");
 }
+
+#[test]
+fn a_token_reads_and_sets_access_policies() {
+    let service = with_tokens();
+    service.seed_json(r#"{"Blogs":[]}"#).unwrap();
+    for version in ["2019-02-02", "2020-12-06"] {
+        let headers = [("authorization", "Bearer good"), ("x-ms-version", version)];
+        for (method, status) in [("PUT", 204), ("GET", 200)] {
+            let response = send(&service, method, "/Blogs?comp=acl", &headers, "");
+            assert_eq!(response.status, status, "{method} {version} {}", text(&response));
+        }
+    }
+}
