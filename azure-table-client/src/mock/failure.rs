@@ -25,6 +25,8 @@ pub(super) struct Failure {
 /// The stage of a request at which the service refuses it. The headers of the response depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// The version, which decides how everything else is read (recorded in `test_set_logging`).
+    Version,
     /// The front end, which authenticates requests (recorded in `test_new_invalid_key`).
     FrontEnd,
     /// The steps before the operation: parsing the filter (recorded in `test_query_invalid_filter`), and finding the
@@ -32,6 +34,14 @@ pub(super) enum Stage {
     Preparation,
     /// The operation itself.
     Operation,
+}
+
+impl Stage {
+    /// Returns `true` before the Table service itself, whose responses repeat headers of the request and state the level
+    /// of JSON.
+    pub(super) const fn is_before_tables(self) -> bool {
+        matches!(self, Self::Version | Self::FrontEnd)
+    }
 }
 
 macro_rules! failures {
@@ -50,11 +60,15 @@ macro_rules! failures {
 }
 
 failures! {
+    Version:
+    invalid_version: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
+}
+
+failures! {
     FrontEnd:
     authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
     invalid_authentication_info: BAD_REQUEST, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.";
     invalid_token: UNAUTHORIZED, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
-    invalid_version: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
     no_authentication_information: UNAUTHORIZED, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
 }
 

@@ -18,7 +18,7 @@ mod user_delegation;
 
 use std::time::SystemTime;
 
-use http::{Method, StatusCode, header};
+use http::{HeaderName, Method, StatusCode, header};
 
 pub(super) use self::cors::{add_cors_headers, allows};
 pub(super) use self::entities::entity_with_keys;
@@ -36,6 +36,9 @@ use super::request::{Location, MAX_BODY_BYTES, Request, Resource};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
 use crate::wire::Operation;
+
+/// The code of a failure that the front end or an operation in XML reports.
+static ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
 
 /// Responds to a request that arrived at this time.
 pub(super) async fn respond(
@@ -117,16 +120,19 @@ pub(super) fn refusal(
         return reply;
     }
     let protocol = request.protocol().ok();
-    // The client of an XML operation does not need to accept XML.
-    let is_xml = !request.raw.headers.contains(&header::ACCEPT) && request.raw.comp().is_some();
-    let format = protocol.filter(|_| !is_xml);
+    let is_xml = request.is_xml();
+    let format = protocol.filter(|_| !is_xml || request.raw.accepts_json());
     let format = format.and_then(|protocol| protocol.format(&request.raw).ok());
     let mut reply = Reply::failure(failure, format, request_id, now);
     if failure.status == StatusCode::UNAUTHORIZED {
         reply.text_header(header::WWW_AUTHENTICATE, CHALLENGE);
     }
-    if request.is_xml() {
+    if is_xml {
         reply.protection = Protection::None;
+    }
+    // The Table service itself does not name the code in a header (recorded in every other failure).
+    if failure.stage == Stage::FrontEnd || is_xml && failure.stage != Stage::Version {
+        reply.text_header(ERROR_CODE.clone(), &*failure.code);
     }
     if let Some(protocol) = protocol.filter(|_| failure.stage == Stage::Operation) {
         reply.preference_applied(protocol.preference(&request.raw));

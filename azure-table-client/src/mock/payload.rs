@@ -7,7 +7,7 @@ mod json;
 use http::HeaderValue;
 
 use super::core::ServiceClock;
-use super::failure::{Failure, Stage};
+use super::failure::Failure;
 use super::handlers::Select;
 use super::request::Origin;
 use super::store::StoredEntity;
@@ -92,7 +92,7 @@ pub(super) fn failure_body(
     message: &str,
 ) -> (HeaderValue, Vec<u8>) {
     match format {
-        Some(PayloadFormat::Json(_)) if failure.stage == Stage::FrontEnd => {
+        Some(PayloadFormat::Json(_)) if failure.stage.is_before_tables() => {
             (HeaderValue::from_static("application/json"), json::failure(failure, message))
         }
         Some(format @ PayloadFormat::Json(_)) => {

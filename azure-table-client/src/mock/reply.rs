@@ -30,6 +30,8 @@ pub(super) struct Reply {
     headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Vec<u8>,
     pub(super) protection: Protection,
+    /// Whether the version and the client's id of the request are repeated.
+    repeats_headers: bool,
     /// The failure in the body, for the record.
     pub(super) failure: Option<Failure>,
 }
@@ -52,6 +54,7 @@ impl Reply {
             headers: Vec::with_capacity(8),
             body,
             protection: Protection::Full,
+            repeats_headers: true,
             failure: None,
         }
     }
@@ -92,8 +95,9 @@ impl Reply {
         let mut reply = Self::new(failure.status, body);
         reply.set(header::CONTENT_TYPE, media_type);
         reply.failure = Some(failure.clone());
+        reply.repeats_headers = !failure.stage.is_before_tables();
         reply.protection = match failure.stage {
-            Stage::FrontEnd => Protection::None,
+            Stage::Version | Stage::FrontEnd => Protection::None,
             Stage::Preparation => Protection::NoSniff,
             Stage::Operation => Protection::Full,
         };
@@ -160,7 +164,7 @@ impl Reply {
         for (name, value) in self.protection.headers() {
             self.set(name.clone(), value.clone());
         }
-        if request.dialect.repeats_headers() {
+        if self.repeats_headers && request.dialect.repeats_headers() {
             self.set_headers_of_request(&request.raw);
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);

@@ -28,7 +28,7 @@ use super::store::Condition;
 use crate::dialect::Dialect;
 use crate::transport::HttpRequest;
 use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
-use crate::wire::{Operation, ServiceVersion};
+use crate::wire::{Metadata, Operation, ServiceVersion};
 
 /// The largest body that the service accepts.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -261,6 +261,12 @@ impl<'a> RawRequest<'a> {
             return Ok(());
         }
         Err(Failure::media_type_not_supported())
+    }
+
+    /// Returns `true` if the request accepts JSON by its name, not only by a range such as `*/*`.
+    pub(super) fn accepts_json(&self) -> bool {
+        let kinds = self.header(&header::ACCEPT).unwrap_or_default();
+        kinds.split(',').any(|kind| Metadata::of_media_type(kind.trim()).is_some())
     }
 
     /// An option of the query, decoded. Names are case-insensitive.

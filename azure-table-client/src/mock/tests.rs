@@ -6,6 +6,7 @@ mod clock;
 mod concurrency;
 mod cors;
 mod faults;
+mod front_end;
 mod limits;
 mod policies;
 mod recorded;

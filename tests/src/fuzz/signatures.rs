@@ -29,6 +29,8 @@ use super::requests::Standing;
 const ACCOUNT: &str = "devstoreaccount1";
 /// The time of the service.
 const DATE: &str = "Wed, 19 Aug 2009 17:00:00 GMT";
+/// All media types, and XML by its name, which access policies require.
+const ACCEPT: &str = "*/*, application/xml";
 const ENTITY: &str = "/devstoreaccount1/Blogs(PartitionKey='p',RowKey='r')";
 const QUERY: &str = "/devstoreaccount1/Blogs()";
 /// More changes in one input find no more bugs.
@@ -242,7 +244,7 @@ fn signed(number: u8) -> (Scheme, Text) {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
-        headers: [("x-ms-version", "2019-02-02"), ("x-ms-date", DATE), ("accept", "*/*")]
+        headers: [("x-ms-version", "2019-02-02"), ("x-ms-date", DATE), ("accept", ACCEPT)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
         body: body.to_owned(),

@@ -157,69 +157,6 @@ fn refused_parts_of_a_batch_have_the_headers_of_the_service() {
     assert_eq!(batch(&[("/devstoreaccount1/Nothing", "1")]), (false, false), "TableNotFound");
 }
 
-#[test]
-fn refused_xml_operations_have_no_headers_against_caches() {
-    let service = loose();
-    let service_path = "/?restype=service&comp=properties";
-    let rule = "<CorsRule><AllowedOrigins>a</AllowedOrigins><AllowedMethods>GET</AllowedMethods>\
-                <MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule>";
-    let cors = format!(
-        "<StorageServiceProperties><Cors>{}</Cors></StorageServiceProperties>",
-        rule.repeat(6)
-    );
-    let policy = "<SignedIdentifier><Id>1</Id></SignedIdentifier>".repeat(6);
-    let policies = format!("<SignedIdentifiers>{policy}</SignedIdentifiers>");
-    for (method, path, body, status) in [
-        ("PUT", "/Blogs?comp=acl", &*policies, 400),
-        ("PUT", service_path, &*cors, 400),
-        ("PUT", service_path, "<", 400),
-        ("GET", "/Nothing?comp=acl", "", 404),
-    ] {
-        let response = send(&service, method, path, &[("accept", "application/xml")], body);
-        assert_eq!(response.status, status, "{path} {}", text(&response));
-        assert_eq!(header(&response, "cache-control"), None);
-        assert_eq!(header(&response, "x-content-type-options"), None);
-        assert_eq!(header(&response, "content-type"), Some("application/xml"));
-    }
-}
-
-#[test]
-fn the_front_end_refuses_without_the_headers_of_tables() {
-    let service = MockTableService::new();
-    for (headers, status, kind) in [
-        (
-            &[("authorization", "SharedKey devstoreaccount1:bad"), ("accept", "application/json")]
-                [..],
-            403,
-            "application/json",
-        ),
-        (
-            &[("authorization", "SharedKey devstoreaccount1:bad"), ("accept", "")],
-            403,
-            "application/xml",
-        ),
-        (
-            &[("x-ms-version", "12.0.0b1"), ("authorization", "SharedKey devstoreaccount1:bad")],
-            403,
-            "application/xml",
-        ),
-    ] {
-        let version =
-            [("x-ms-version", "2019-02-02"), ("x-ms-date", DATE), ("prefer", "return-no-content")];
-        let headers: Vec<_> = version.iter().chain(headers).copied().collect();
-        let response = send(&service, "POST", "/Tables", &headers, "{}");
-        assert_eq!(response.status, status, "{}", text(&response));
-        assert_eq!(header(&response, "content-type"), Some(kind));
-        for name in ["cache-control", "x-content-type-options", "preference-applied"] {
-            assert_eq!(header(&response, name), None, "{name}");
-        }
-    }
-    let version = [("x-ms-version", "12.0.0b1")];
-    let response = send(&loose(), "GET", "/Tables", &version, "");
-    assert_eq!(code(&response), (400, "InvalidHeaderValue".into()));
-    assert_eq!(header(&response, "cache-control"), None);
-}
-
 /// Sends a signed request without `Accept`.
 fn send_without_accept(
     service: &MockTableService,

@@ -22,8 +22,8 @@ pub(super) fn send(
         map.insert(*name, value.parse().unwrap());
     }
     if !service.core().rules.loose {
-        // From version 2015-12-11 on, `Accept` is required.
-        map.entry("accept").or_insert("*/*".parse().unwrap());
+        // From version 2015-12-11 on, `Accept` is required. Access policies must be accepted by name.
+        map.entry("accept").or_insert("*/*, application/xml".parse().unwrap());
     }
     service.respond(&HttpRequest {
         headers: map,
