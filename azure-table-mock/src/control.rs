@@ -26,7 +26,7 @@ pub(crate) use self::export::Export;
 pub(crate) use self::seed::load;
 use crate::accounts::Served;
 use crate::body::{self, BodyError};
-use crate::limits::{Limits, Share};
+use crate::limits::{Limits, NoRoom, Share};
 use crate::shared::Shared;
 
 /// The largest body.
@@ -108,7 +108,15 @@ pub(crate) fn is_for(request: &Parts) -> bool {
 /// Responds to a request of the control API. The body is read only if the request is allowed.
 pub(crate) async fn respond(shared: &Shared, request: &Parts, body: Incoming) -> Reply {
     match execute(shared, request, body).await {
-        Ok(Done::Json(value)) => reply(StatusCode::OK, &value),
+        Ok(Done::Json(value)) => {
+            let body = Bytes::from(format!("{value}\n"));
+            let mut share = shared.page_budget.share();
+            // The response to a change does not wait.
+            if request.method == Method::GET && share.grow(body.len()).await == Err(NoRoom) {
+                return refuse(busy());
+            }
+            reply(StatusCode::OK, share.hold(body))
+        }
         Ok(Done::Export(export)) => {
             with_type(Response::new(Either::Right(export)), "application/x-ndjson")
         }
@@ -157,6 +165,11 @@ fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<D
     Ok(Done::Json(done))
 }
 
+fn busy() -> Refusal {
+    let text = "other requests and responses use the memory: try again later";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
 /// Reads a body in UTF-8.
 async fn read(mut body: Incoming, share: &mut Share, limits: &Limits) -> Result<String, Refusal> {
     let too_large = || {
@@ -169,10 +182,7 @@ async fn read(mut body: Incoming, share: &mut Share, limits: &Limits) -> Result<
     }
     let read = body::read(&mut body, Bytes::new(), MAX_BODY_BYTES + 1, share, limits).await;
     let read = read.map_err(|error| match error {
-        BodyError::NoRoom => {
-            let text = "the bodies of other requests are being read: try again later";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
-        }
+        BodyError::NoRoom => busy(),
         BodyError::Late => {
             Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
         }
@@ -240,7 +250,7 @@ fn refuse(Refusal { status, error, line }: Refusal) -> Reply {
     if let Some(line) = line {
         body["line"] = line.into();
     }
-    let mut response = reply(status, &body);
+    let mut response = reply(status, format!("{body}\n").into());
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -253,8 +263,8 @@ fn refuse(Refusal { status, error, line }: Refusal) -> Reply {
     response
 }
 
-fn reply(status: StatusCode, body: &Value) -> Reply {
-    let mut response = Response::new(Either::Left(Full::new(format!("{body}\n").into())));
+fn reply(status: StatusCode, body: Bytes) -> Reply {
+    let mut response = Response::new(Either::Left(Full::new(body)));
     *response.status_mut() = status;
     with_type(response, "application/json")
 }

@@ -20,7 +20,7 @@ impl ControlToken {
         credentials(headers, b"Bearer ").is_some_and(|sent| are_equal(sent, self.0.as_bytes()))
     }
 
-    /// Returns `true` for a request with the token as a password, for which a browser asks. The user name is free.
+    /// Returns `true` for a request with the token as a password, as browsers send it. The user name is free.
     pub(crate) fn is_password(&self, headers: &HeaderMap) -> bool {
         let pair = credentials(headers, b"Basic ").and_then(|sent| STANDARD.decode(sent).ok());
         pair.is_some_and(|pair| {

@@ -16,7 +16,7 @@ use hyper::body::{Body as _, Incoming};
 use crate::body::{self, BodyError, ReadBody};
 use crate::control::{self, Reply};
 use crate::gate::{Target, text};
-use crate::limits::{Budget, NoRoom, Share};
+use crate::limits::{Budget, Share};
 use crate::page;
 use crate::shared::{BUSY, Shared};
 use crate::socket::Client;
@@ -32,7 +32,7 @@ const SERVER: HeaderValue =
 pub(crate) enum Broken {
     /// The fault plan breaks the connection.
     Fault(TransportError),
-    /// The client of a read has left.
+    /// The client has left.
     Left,
 }
 
@@ -54,18 +54,18 @@ impl std::error::Error for Broken {
     }
 }
 
-/// Responds to a request. A read stops at its next wait or step once the client has left.
+/// Responds to a request, which stops at its next wait or step once the client has left. A change is then applied as a
+/// whole or not at all, as after a broken connection.
 pub(crate) async fn respond(
     shared: &Shared,
     sender: IpAddr,
     client: &Client,
     request: Request<Incoming>,
 ) -> Result<Reply, Broken> {
-    let is_read = is_read(request.method());
     tokio::select! {
         biased;
         response = dispatch(shared, sender, request) => response,
-        () = client.has_left(), if is_read => Err(Broken::Left),
+        () = client.has_left() => Err(Broken::Left),
     }
 }
 
@@ -113,12 +113,11 @@ async fn respond_to(
     let received = account.service.receive_from(request, sender, &has_room).await;
     let mut response = received.map_err(Broken::Fault)?;
     drop(held);
-    response.body = match share.grow(response.body.len()).await {
-        Ok(()) => share.hold(response.body),
-        Err(NoRoom) if is_read => return Ok(refuse(BodyError::NoRoom)),
-        // A write was applied, so its response is sent without a share too.
-        Err(NoRoom) => response.body,
-    };
+    // A write was applied, so its response does not wait.
+    if is_read && share.grow(response.body.len()).await.is_err() {
+        return Ok(refuse(BodyError::NoRoom));
+    }
+    response.body = share.hold(response.body);
     let response = to_hyper(response);
     Ok(if read.is_whole { response } else { closing(response) })
 }

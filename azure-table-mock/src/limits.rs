@@ -93,7 +93,7 @@ fn open_files(_wanted: usize) -> Option<usize> {
     None
 }
 
-/// The memory of large bodies in flight. Each request holds a [`Share`] of the size of its bodies.
+/// The memory of large bodies in flight. A request holds a [`Share`] for its body, and another one for its response.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget(Arc<Pool>);
 
@@ -180,11 +180,14 @@ impl Share {
         }
     }
 
-    /// Ties a body to its share, which must be large enough and becomes as large as the body.
+    /// Ties a finished body to its share, which becomes as large as the body if there is room. Another request may
+    /// exceed the budget from then on.
     pub(crate) fn hold(mut self, body: Bytes) -> Bytes {
         if body.len() <= Budget::SMALL {
             return body;
         }
+        self.try_grow(body.len());
+        self.turn = None;
         let held = self.bytes.get_mut();
         self.pool.used.fetch_sub(held.saturating_sub(body.len()), Ordering::Relaxed);
         *held = (*held).min(body.len());
@@ -267,7 +270,12 @@ mod tests {
         };
         let (waited, ()) = tokio::join!(second.grow(400 * UNIT), free);
         assert_eq!((waited, budget.used()), (Ok(()), 400 * UNIT));
-        drop(second);
+        // A response that its client reads slowly leaves the turn to others, although it exceeds the budget.
+        let slow = second.hold(body(400));
+        let mut third = budget.share();
+        third.grow(500 * UNIT).await.unwrap();
+        assert_eq!(budget.used(), 900 * UNIT);
+        drop((slow, third));
         assert_eq!((budget.used(), budget.0.turn.available_permits()), (0, 1));
     }
 

@@ -118,18 +118,14 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
     if request.method == Method::POST {
         let form = match guard::form(shared, request, body).await {
             Ok(form) => form,
+            Err((StatusCode::SERVICE_UNAVAILABLE, _)) => return busy(),
             Err((status, reason)) => return text(status, reason),
         };
         let found = act(shared, &segments, &form).await;
         let response = finish(found, can_write, &version);
         let (parts, body) = response.into_parts();
-        let mut share = shared.page_budget.share();
-        let body = match share.grow(body.len()).await {
-            Ok(()) => share.hold(body),
-            // A change was applied, so its response is sent without a share too.
-            Err(NoRoom) => body,
-        };
-        return Response::from_parts(parts, body);
+        // A change was applied, so its response does not wait.
+        return Response::from_parts(parts, shared.page_budget.share().hold(body));
     }
     let mut bytes = PAGE_BYTES;
     match segments[..] {
@@ -154,7 +150,7 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
         _ => {}
     }
     let mut share = shared.page_budget.share();
-    if share.grow(bytes).await.is_err() {
+    if share.grow(bytes).await == Err(NoRoom) {
         return busy();
     }
     let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());

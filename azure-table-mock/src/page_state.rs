@@ -1,6 +1,7 @@
 //! The state of the page between requests.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,6 @@ const TABLES: usize = 1000;
 /// The number of columns of a table that are remembered.
 const COLUMNS: usize = 1000;
 
-#[derive(Debug)]
 pub(crate) struct PageState {
     pub(crate) can_write: bool,
     /// The secret that every form of this process contains.
@@ -76,6 +76,13 @@ impl PageState {
     pub(crate) fn forget(&self, account: &str, table: &str) {
         let key = (account.to_owned(), table.to_ascii_lowercase());
         self.columns.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    }
+}
+
+impl fmt::Debug for PageState {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageState").field("can_write", &self.can_write).finish_non_exhaustive()
     }
 }
 

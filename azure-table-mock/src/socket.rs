@@ -10,7 +10,8 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Duration, sleep};
 
-/// The time between two checks of a connection on which the next request has already arrived.
+/// The time between two checks of a connection. A socket also counts as readable after a read that did not fill its
+/// buffer.
 const CHECK: Duration = Duration::from_millis(50);
 /// The time that a client without a sending side still has for its response.
 const GRACE: Duration = Duration::from_millis(100);

@@ -62,7 +62,7 @@ pub(crate) fn warning(options: &Options, address: IpAddr) -> Option<&'static str
             "warning: other machines can reach this address and can read and write without a secret key",
         );
     }
-    options.page.then_some(
+    (options.page && options.control_token.is_none()).then_some(
         "warning: other machines can reach this address, and its page shows all rows without a key (see --no-page)",
     )
 }

@@ -8,6 +8,8 @@ export interface StartOptions {
   port?: number;
   /** The folder that keeps the tables. The default is memory. */
   data?: string;
+  /** The token that the control API and the page require. The default is none. */
+  controlToken?: string;
   /** More options of the command `azure-table-mock`. */
   args?: string[];
   /** More environment variables of the emulator. */

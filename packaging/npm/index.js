@@ -26,13 +26,19 @@ export async function start({
   key = DEVELOPMENT_KEY,
   port = 0,
   data,
+  controlToken,
   args = [],
   env = {},
   timeout = 30_000,
 } = {}) {
   const options = ["--port", `${port}`, ...(data === undefined ? [] : ["--data", data]), ...args];
   const child = spawn(binaryPath(), options, {
-    env: { ...environment(), AZURE_TABLE_MOCK_ACCOUNTS: `${account}:${key}`, ...env },
+    env: {
+      ...environment(),
+      AZURE_TABLE_MOCK_ACCOUNTS: `${account}:${key}`,
+      ...(controlToken === undefined ? {} : { AZURE_TABLE_MOCK_CONTROL_TOKEN: controlToken }),
+      ...env,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   // Without stop(), the emulator ends together with this process.
@@ -47,16 +53,18 @@ export async function start({
   for (const handle of [child, child.stdout, child.stderr]) {
     handle.unref();
   }
-  return new Emulator(child, ended, url, account, key);
+  return new Emulator(child, ended, url, account, key, controlToken);
 }
 
 class Emulator {
   #child;
   #ended;
+  #controlToken;
 
-  constructor(child, ended, url, account, key) {
+  constructor(child, ended, url, account, key, controlToken) {
     this.#child = child;
     this.#ended = ended;
+    this.#controlToken = controlToken;
     this.url = url;
     this.account = account;
     this.key = key;
@@ -95,10 +103,13 @@ class Emulator {
     }
     const body = content === undefined ? "" : JSON.stringify(content);
     const headers = { "Content-Type": "application/json" };
+    if (this.#controlToken !== undefined) {
+      headers.Authorization = `Bearer ${this.#controlToken}`;
+    }
     const response = await fetch(url, { method: "POST", headers, body });
     const text = await response.text();
     if (!response.ok) {
-      throw new Error(`azure-table-mock refuses ${path}: ${JSON.parse(text).error}`);
+      throw new Error(`azure-table-mock refuses ${path}: ${reason(text)}`);
     }
   }
 
@@ -107,6 +118,15 @@ class Emulator {
     this.#child.ref();
     this.#child.kill();
     await this.#ended;
+  }
+}
+
+/** The reason in the body of a refusal, which is JSON or text. */
+function reason(text) {
+  try {
+    return JSON.parse(text).error;
+  } catch {
+    return text.trim();
   }
 }
 

@@ -28,7 +28,8 @@ test("the official client uses an emulator that a program starts and stops", asy
 });
 
 test("a program fills and empties the tables, injects faults and sets the clock", async () => {
-  const emulator = await start({ account: "mine", key: "c2VjcmV0" });
+  const emulator = await start({ account: "mine", key: "c2VjcmV0", controlToken: "secret" });
+  assert.equal((await fetch(new URL("/-/export", emulator.url))).status, 401);
   const row = { PartitionKey: "2026", RowKey: "1", total: 5 };
   await emulator.seed({ Orders: [row] });
   await emulator.seed(row, { table: "Others" });

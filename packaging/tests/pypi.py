@@ -40,7 +40,8 @@ class Wheel(unittest.TestCase):
         self.assertTrue(is_gone(emulator.url))
 
     def test_a_program_fills_and_empties_the_tables_injects_faults_and_sets_the_clock(self):
-        with azure_table_mock.start(account="mine", key="c2VjcmV0") as emulator:
+        options = {"account": "mine", "key": "c2VjcmV0", "control_token": "secret"}
+        with azure_table_mock.start(**options) as emulator:
             row = {"PartitionKey": "2026", "RowKey": "1", "total": 5}
             emulator.seed({"Orders": [row]})
             emulator.seed(row, table="Others")

@@ -39,7 +39,7 @@ pub(super) enum Host {
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
     state: Mutex<State>,
-    delayed: Delayed,
+    pub(super) delayed: Delayed,
     /// The response that the next request with [`Fault::swap_reply`] receives.
     swapped: Mutex<Option<HttpResponse>>,
 }

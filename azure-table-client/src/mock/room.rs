@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Asks the host whether a body may have this number of bytes. A page ends early if it may not.
+/// Returns `true` if a body may have this number of bytes. Otherwise a page ends early.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a>(pub(super) &'a (dyn Fn(usize) -> bool + Send + Sync));
 

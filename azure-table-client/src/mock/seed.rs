@@ -161,7 +161,8 @@ impl MockTableService {
         Ok(())
     }
 
-    /// Removes a table at once, without any hold on its name. Returns `false` if it does not exist.
+    /// Removes a table at once, and any hold on its name. Returns `false` if it does not exist. The secondary location
+    /// shows it until the change arrives there.
     ///
     /// Nothing of the table counts from then on: if the clock does not advance, a table of the same name repeats its
     /// ETags. Delete it by a request if they must differ.
@@ -181,8 +182,8 @@ impl MockTableService {
     }
 
     /// Removes all tables and restores the default properties of the service, at the secondary location too. The names
-    /// of deleted tables can be used again, and nothing that was stored before has an effect on later Timestamps. The
-    /// recorded requests, the faults and the clock stay.
+    /// of deleted tables can be used again, requests that a fault delays are never applied, and nothing that was stored
+    /// before has an effect on later Timestamps. The recorded requests, the faults and the clock stay.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -197,7 +198,7 @@ impl MockTableService {
     /// # Ok::<(), azure_table_client::Error>(())
     /// ```
     pub fn reset(&self) {
-        self.deliver_due();
+        self.0.faults.delayed.clear();
         self.core().store.reset();
         self.drop_deleted();
     }

@@ -138,7 +138,9 @@ impl Store {
     /// Removes a table as if it had never existed: its versions may be repeated.
     pub(super) fn forget(&mut self, name: &str) -> Option<Arc<Table>> {
         let last_deleted = self.last_deleted;
-        let table = self.remove(&self.dialect.table_identity(name))?;
+        let identity = self.dialect.table_identity(name);
+        self.held_names.release(&identity);
+        let table = self.remove(&identity)?;
         self.last_deleted = last_deleted;
         Some(table)
     }
@@ -226,6 +228,10 @@ impl Store {
 }
 
 impl HeldNames {
+    fn release(&mut self, identity: &str) {
+        self.0.remove(identity);
+    }
+
     /// Holds a name for this time, and drops the names whose time has passed.
     fn hold(&mut self, name: String, now: SystemTime, time: Duration) {
         self.0.retain(|_, until| now < *until);

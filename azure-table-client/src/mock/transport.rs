@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use http::Method;
 use tokio::time::sleep;
 
 use super::faults::{Break, Host};
@@ -81,6 +82,7 @@ impl MockTableService {
         let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
         let parsed = Request::read(raw, &self.core().rules);
         let effects = self.effects_on(&parsed, Host::Connections);
+        let is_read = matches!(request.method, Method::GET | Method::HEAD);
         let response = match effects.connection {
             Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
             Some(Break::Hangs) => std::future::pending().await,
@@ -88,7 +90,9 @@ impl MockTableService {
                 wait(effects.delay_request).await;
                 return Err(broken(TransportErrorKind::Interrupted));
             }
-            None | Some(Break::LosesReply) if effects.delay_request.is_zero() => {
+            // Nobody notices that a read was never delivered.
+            None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
+                wait(effects.delay_request).await;
                 self.deliver_due_in_steps().await;
                 self.deliver(&parsed, &effects, self.core().clock.now()).await
             }
@@ -128,7 +132,6 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use bytes::Bytes;
-    use http::Method;
 
     use super::*;
 

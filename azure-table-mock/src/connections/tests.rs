@@ -326,7 +326,9 @@ async fn announced_bodies_use_no_room_until_they_arrive() {
     let mut idle = Vec::new();
     for _ in 0..40 {
         let mut stream = server.connect().await;
-        stream.write_all(post("Content-Length: 4000000\r\n").as_bytes()).await.unwrap();
+        let announced = post("Content-Length: 4000000\r\nExpect: 100-continue\r\n");
+        stream.write_all(announced.as_bytes()).await.unwrap();
+        assert!(head(&mut stream).await.contains("100 Continue"), "the body is awaited");
         idle.push(stream);
     }
     let large = post("Connection: close\r\nContent-Length: 1000000\r\n") + &" ".repeat(1_000_000);
@@ -353,7 +355,7 @@ async fn a_body_that_rests_receives_408() {
 async fn a_query_stops_once_its_client_has_left() {
     let server = Server::start(wide(), &["--loose"]).await;
     let account = server.shared.accounts.named(DEVELOPMENT_ACCOUNT).unwrap();
-    let rows: Vec<_> = (0..20_000)
+    let rows: Vec<_> = (0..60_000)
         .map(|row| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row:05}\",\"Text\":\"x\"}}"))
         .collect();
     account.service.seed_json(&format!("{{\"Rows\":[{}]}}", rows.join(","))).unwrap();
@@ -382,6 +384,41 @@ async fn a_query_stops_once_its_client_has_left() {
     let statuses: Vec<_> = requests.all().iter().map(|request| request.status).collect();
     assert_eq!(statuses, [0; 20]);
     assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_hangs_ends_with_its_connection() {
+    let server = Server::start(Limits { connections: 1, ..wide() }, &["--loose"]).await;
+    let account = server.shared.accounts.named(DEVELOPMENT_ACCOUNT).unwrap();
+    account.service.faults().add(azure_table_client::mock::Fault::hang().times(1));
+    let mut hung = server.connect().await;
+    let create = post("Content-Length: 21\r\n") + "{\"TableName\":\"Blogs\"}";
+    hung.write_all(create.as_bytes()).await.unwrap();
+    sleep(SHORT).await;
+    drop(hung);
+    let started = Instant::now();
+    while !server.exchange(create.as_bytes()).await.contains(" 201 Created") {
+        assert!(started.elapsed() < LONG, "the connection is still open");
+        sleep(SHORT).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_response_to_a_write_does_not_wait_for_room() {
+    let server =
+        Server::start(Limits { bytes: 1 << 20, room: 2 * LONG, ..wide() }, &["--loose"]).await;
+    server.fill(1).await;
+    let _full = fill(&server.shared.budget, 1 << 20).await;
+    // Only the response, which has more members, needs room.
+    let row =
+        format!("{{\"PartitionKey\":\"q\",\"RowKey\":\"r\",\"Text\":\"{}\"}}", "x".repeat(16_200));
+    assert!(row.len() <= Budget::SMALL);
+    let insert = format!(
+        "POST /devstoreaccount1/Rows HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Accept: application/json;odata=fullmetadata\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{row}",
+        row.len()
+    );
+    assert!(server.exchange(insert.as_bytes()).await.starts_with("HTTP/1.1 201 "));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -75,8 +75,14 @@ pub(super) fn reset(shared: &Shared, query: &Query) -> Result<Value, Refusal> {
     let mut removed = 0;
     for account in &accounts {
         match query.get("table") {
-            Some(table) => removed += usize::from(account.service.remove_table(table)),
+            Some(table) => {
+                shared.page.forget(&account.name, table);
+                removed += usize::from(account.service.remove_table(table));
+            }
             None => {
+                for table in account.service.table_names() {
+                    shared.page.forget(&account.name, &table);
+                }
                 removed += account.service.table_names().len();
                 account.service.reset();
             }

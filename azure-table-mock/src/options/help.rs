@@ -36,7 +36,7 @@ HTTPS (the port serves either HTTP or HTTPS):
 Page and control:
   --no-page                Do not serve the page at /-/
   --read-only              Page and control change nothing
-  --control-token TOKEN    Require this bearer token for control [see Secrets]
+  --control-token TOKEN    Require this token for both [see Secrets]
   --control-token-file F   The same, read from a file
 
 Log:

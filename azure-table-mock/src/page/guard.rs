@@ -7,9 +7,9 @@ use http::{StatusCode, header};
 use hyper::body::Incoming;
 
 use super::fields::Fields;
-use crate::body::{self, ReadBody};
+use crate::body::{self, BodyError, ReadBody};
 use crate::control_token::are_equal;
-use crate::shared::Shared;
+use crate::shared::{BUSY, Shared};
 
 /// The largest form: an entity of 1 MiB has up to 3 bytes for each byte.
 const FORM_BYTES: usize = 4 * 1024 * 1024;
@@ -33,12 +33,17 @@ pub(super) async fn form(
         return Err((StatusCode::FORBIDDEN, "The form belongs to another web site.\n"));
     }
     let mut share = shared.page_budget.share();
-    let body = body::read(&mut body, Bytes::new(), FORM_BYTES, &mut share, &shared.limits).await;
+    let max = FORM_BYTES + 1;
+    let body = body::read(&mut body, Bytes::new(), max, &mut share, &shared.limits).await;
     let fields = match body {
         Ok(ReadBody { bytes, is_whole: true }) => Fields::parse(&bytes),
-        _ => {
-            let reason = "The form is too large, or did not arrive in time.\n";
-            return Err((StatusCode::BAD_REQUEST, reason));
+        Ok(_) => return Err((StatusCode::PAYLOAD_TOO_LARGE, "The form is too large.\n")),
+        Err(BodyError::NoRoom) => return Err((StatusCode::SERVICE_UNAVAILABLE, BUSY)),
+        Err(BodyError::Late) => {
+            return Err((StatusCode::REQUEST_TIMEOUT, "The form did not arrive in time.\n"));
+        }
+        Err(BodyError::Malformed) => {
+            return Err((StatusCode::BAD_REQUEST, "The form is malformed or incomplete.\n"));
         }
     };
     if !are_equal(fields.get("token").as_bytes(), shared.page.token.as_bytes()) {

@@ -23,7 +23,7 @@ use crate::transport::{HttpRequest, HttpResponse};
 /// A delivery runs in steps, like other requests. Each access runs the next step of it, so that the delivery
 /// also ends if the task that began it is dropped.
 #[derive(Default)]
-pub(super) struct Delayed(Mutex<Vec<Arc<DelayedRequest>>>);
+pub(in crate::mock) struct Delayed(Mutex<Vec<Arc<DelayedRequest>>>);
 
 struct DelayedRequest {
     due: Instant,
@@ -104,6 +104,11 @@ impl MockTableService {
 }
 
 impl Delayed {
+    /// Drops all requests, which then are never applied.
+    pub(in crate::mock) fn clear(&self) {
+        lock(&self.0).clear();
+    }
+
     fn is_empty(&self) -> bool {
         lock(&self.0).is_empty()
     }

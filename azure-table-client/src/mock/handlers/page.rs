@@ -16,7 +16,7 @@ const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// annotations.
 const MEMBERS_BYTES: usize = 384;
 
-/// The unit in which a page asks its host for room.
+/// The unit in which a page requests room from its host.
 const ROOM_STEP: usize = 16 * 1024;
 
 pub(super) struct Page<'p> {

@@ -88,6 +88,9 @@ pub(super) async fn query(
         next = Some(key.clone());
     }
     payload.close_page(&mut body, cut.unwrap_or(found) == 0);
+    if body.capacity() > 2 * body.len() {
+        body.shrink_to_fit();
+    }
     *scan = Some(Scan { plan: plan.kind(), rows: scanned });
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
     if let Some(key) = next {

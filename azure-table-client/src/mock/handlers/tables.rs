@@ -55,6 +55,8 @@ pub(super) async fn delete(
         let mut store = core.store.write();
         let table = store.delete(name, now, held)?;
         core.log(|| JournalEntry::Deleted(Arc::clone(table.name())));
+        // A compaction that runs now may already have left the table out.
+        core.log(|| JournalEntry::LastDeleted(store.last_deleted()));
         table
     };
     let deleted = &core.store.journal.deleted;

@@ -65,6 +65,36 @@ fn a_reset_empties_the_secondary_location() {
     assert_eq!(tables(), 1, "later changes arrive");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_reset_drops_delayed_requests() {
+    let service = loose();
+    let delay = Duration::from_secs(5);
+    service.faults().add(Fault::delay_request(delay).times(1));
+    let client = service.clone();
+    let create = tokio::spawn(async move {
+        let uri = "http://127.0.0.1:1/devstoreaccount1/Tables".parse().unwrap();
+        let body = bytes::Bytes::from_static(br#"{"TableName":"Late"}"#);
+        client.receive(HttpRequest { body, ..HttpRequest::new(Method::POST, uri) }).await
+    });
+    tokio::task::yield_now().await;
+    service.reset();
+    tokio::time::advance(2 * delay).await;
+    assert!(create.await.unwrap().is_err(), "it was lost");
+    assert!(service.table_names().is_empty());
+}
+
+#[test]
+fn a_removed_table_does_not_hold_its_name() {
+    let service = MockTableService::builder().loose(true).build();
+    service.faults().add(Fault::table_being_deleted(Duration::from_secs(600)));
+    stamp(&service);
+    assert_eq!(send(&service, "DELETE", "/Tables('Blogs')", &[], "").status, 204);
+    let body = r#"{"TableName":"Blogs"}"#;
+    assert_eq!(send(&service, "POST", "/Tables", &[], body).status, 409);
+    assert!(!service.remove_table("Blogs"), "it is deleted already");
+    stamp(&service);
+}
+
 #[test]
 fn a_data_file_keeps_a_reset() {
     let name = format!("azure-table-reset-{}", fastrand::u64(..));

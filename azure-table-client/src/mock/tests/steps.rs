@@ -167,6 +167,22 @@ async fn a_due_request_is_delivered_in_steps_by_several_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_delayed_read_ends_with_its_client() {
+    let service = with_rows(20);
+    let delay = Duration::from_secs(5);
+    service.faults().add(Fault::delay_request(delay).on(Operation::Query));
+    service.requests().clear();
+    start(&service, Method::GET, "/Blogs()", 1);
+    tokio::time::advance(2 * delay).await;
+    assert_eq!(send(&service, "GET", "/Tables", &[], "").status, 200);
+    assert_eq!(service.requests().total(), 1, "the query is not run for nobody");
+    let uri = "http://127.0.0.1:1/devstoreaccount1/Blogs()".parse().unwrap();
+    let started = tokio::time::Instant::now();
+    let response = service.receive(HttpRequest::new(Method::GET, uri)).await.unwrap();
+    assert_eq!((response.status.as_u16(), started.elapsed()), (200, delay));
+}
+
+#[tokio::test(start_paused = true)]
 async fn direct_access_delivers_all_steps_of_a_due_request() {
     let service = with_rows(20_000);
     let delay = Duration::from_secs(5);

@@ -42,14 +42,16 @@ def start(
     key: str = DEVELOPMENT_KEY,
     port: int = 0,
     data: str | os.PathLike[str] | None = None,
+    control_token: str | None = None,
     args: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     timeout: float = 30,
 ) -> Emulator:
     """Starts the emulator, and returns once it accepts requests.
 
-    Port 0 selects a free one. `data` is the folder that keeps the tables; the default is memory. `args` are more
-    options of the command, `env` more variables of its environment, and `timeout` is in seconds.
+    Port 0 selects a free one. `data` is the folder that keeps the tables; the default is memory. `control_token` is the
+    token that the control API and the page require. `args` are more options of the command, `env` more variables of its
+    environment, and `timeout` is in seconds.
     """
     command = [binary_path(), "--port", str(port)]
     if data is not None:
@@ -61,6 +63,8 @@ def start(
         if not name.startswith(("AZURE_TABLE_MOCK_", "AZURITE_"))
     }
     environment["AZURE_TABLE_MOCK_ACCOUNTS"] = f"{account}:{key}"
+    if control_token is not None:
+        environment["AZURE_TABLE_MOCK_CONTROL_TOKEN"] = control_token
     process = subprocess.Popen(
         [*command, *args],
         env=environment | dict(env or {}),
@@ -78,14 +82,22 @@ def start(
         process.wait()
         atexit.unregister(process.kill)
         raise
-    return Emulator(process, url, account, key)
+    return Emulator(process, url, account, key, control_token)
 
 
 class Emulator:
     """A running emulator. It ends with Python at the latest."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str, account: str, key: str) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[str],
+        url: str,
+        account: str,
+        key: str,
+        control_token: str | None = None,
+    ) -> None:
         self._process = process
+        self._control_token = control_token
         self.url = url
         self.account = account
         self.key = key
@@ -132,12 +144,17 @@ class Emulator:
         address = urllib.parse.urljoin(self.url, f"/-/{path}?{urllib.parse.urlencode(query)}")
         body = b"" if content is None else json.dumps(content).encode()
         headers = {"Content-Type": "application/json"}
+        if self._control_token is not None:
+            headers["Authorization"] = f"Bearer {self._control_token}"
+        request = urllib.request.Request(address, body, headers)
+        # Not by a proxy, which could not reach this machine's loopback address.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as response:
+            with opener.open(request, timeout=60) as response:
                 response.read()
         except urllib.error.HTTPError as refusal:
             with refusal:
-                reason = json.load(refusal)["error"]
+                reason = _reason(refusal.read().decode(errors="replace"))
             raise ValueError(f"azure-table-mock refuses {path}: {reason}") from None
 
     def stop(self) -> None:
@@ -151,6 +168,14 @@ class Emulator:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _reason(text: str) -> str:
+    """The reason in the body of a refusal, which is JSON or text."""
+    try:
+        return json.loads(text)["error"]
+    except ValueError:
+        return text.strip()
 
 
 def _ready(process: subprocess.Popen[str], timeout: float) -> str:

@@ -10,7 +10,7 @@ use super::open_error::OpenError;
 /// Opens and locks an existing file.
 pub(super) fn open_locked(path: &Path) -> Result<Option<File>, OpenError> {
     loop {
-        // A read from a pipe would wait for ever.
+        // A read from a pipe would never end.
         if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(OpenError::NotAFile);
         }
@@ -65,7 +65,7 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
 /// Returns `true` if the file has at least this length and is still the one at this path. A device has neither.
 pub(super) fn is_intact(file: &File, path: &Path, length: u64) -> io::Result<bool> {
     let found = file.metadata()?;
-    Ok(!found.is_file() || found.len() >= length && is_at(file, path)?)
+    Ok(!found.is_file() || found.len() >= length && is_at(file, path).unwrap_or(false))
 }
 
 /// Removes the permissions of other users. Only the owner of the file can do that.

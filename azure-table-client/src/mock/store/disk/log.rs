@@ -127,17 +127,24 @@ impl Log {
             log.file.sync_data()?;
             log.write_mark()?;
         }
-        let _ = fs::remove_file(replacement_path(&log.path));
+        // A compaction that a crash interrupted left it.
+        if is_replacement(&replacement_path(&log.path)) {
+            let _ = fs::remove_file(replacement_path(&log.path));
+        }
         Ok(log)
     }
 
     /// Creates an empty log next to the file that [`put_in_place`](Self::put_in_place) replaces.
     pub(super) fn create(path: &Path, dialect: Dialect) -> Result<Self, OpenError> {
+        let place = replacement_path(path);
+        if fs::symlink_metadata(&place).is_ok() && !is_replacement(&place) {
+            return Err(OpenError::Occupied(place));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(replacement_path(path))?;
+        let mut file = options.open(&place)?;
         lock(&file)?;
         make_private(&file)?;
         file.set_len(0)?;
@@ -225,15 +232,17 @@ impl Log {
 
     /// Writes all added records. After a failure, the next call writes them again.
     pub(super) fn commit(&mut self) -> io::Result<()> {
+        self.check_file()?;
         if self.is_renamed {
             sync_folder(&self.path)?;
             self.is_renamed = false;
         }
-        self.check_file()?;
         // A failed write may have left some bytes, and after a failed sync the system forgets its changes.
         self.file.seek(SeekFrom::Start(self.end.offset))?;
         self.file.write_all(&self.pending)?;
         self.file.sync_data()?;
+        // It may have been moved meanwhile.
+        self.check_file()?;
         self.end = self.next;
         self.pending.clear();
         self.pending.shrink_to(1 << 20);
@@ -286,6 +295,15 @@ impl Log {
         (&self.file).seek(SeekFrom::Start(MARK_AT))?;
         (&self.file).write_all(&mark.bytes())
     }
+}
+
+/// Returns `true` for a file that a compaction has left: it is empty or begins like a data file.
+fn is_replacement(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+        && File::open(path)
+            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin))
+            .is_ok_and(|read| read == 0 || begin == MAGIC)
 }
 
 struct Mark {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use crate::dialect::Dialect;
 
@@ -11,6 +12,8 @@ pub(in crate::mock) enum OpenError {
     InUse,
     /// A pipe, a socket or a device.
     NotAFile,
+    /// Another program's file is where a compaction writes.
+    Occupied(PathBuf),
     /// The file does not begin like a data file.
     Foreign,
     Format {
@@ -32,6 +35,9 @@ impl fmt::Display for OpenError {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::InUse => f.write_str("another process uses the file"),
+            Self::Occupied(path) => {
+                write!(f, "{} is not a file of the emulator: move it", path.display())
+            }
             Self::NotAFile => f.write_str("the data file must be a regular file"),
             Self::Foreign => f.write_str(
                 "the file is not a data file of the emulator, or its beginning is damaged; \

@@ -130,6 +130,28 @@ fn a_compaction_does_not_replace_a_foreign_file() {
     assert_eq!(names.count(), 2, "the new file is removed");
 }
 
+#[test]
+fn a_foreign_file_at_the_place_of_a_compaction_stays() {
+    let file = TestFile::new("occupied");
+    let mut place = file.0.clone().into_os_string();
+    place.push(".new");
+    fs::write(&place, "another program's").unwrap();
+    assert!(refusal(&file.0).contains("one.tables.new is not a file of the emulator"));
+    fs::remove_file(&place).unwrap();
+    let service = opened(&file.0);
+    fs::write(&place, "another program's").unwrap();
+    service.seed_json(r#"{"Blogs":[]}"#).unwrap();
+    drop(service);
+    drop(opened(&file.0));
+    assert_eq!(fs::read_to_string(&place).unwrap(), "another program's");
+    let compacted = Log::create(&file.0, Dialect::AzureStorage).unwrap_err();
+    assert!(compacted.to_string().contains("move it"), "{compacted}");
+    // What a compaction left is removed.
+    fs::copy(&file.0, &place).unwrap();
+    drop(opened(&file.0));
+    assert!(!Path::new(&place).exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_not_a_data_file() {
