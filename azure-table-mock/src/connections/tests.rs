@@ -392,7 +392,7 @@ async fn a_write_that_hangs_ends_with_its_connection() {
     let account = server.shared.accounts.named(DEVELOPMENT_ACCOUNT).unwrap();
     account.service.faults().add(azure_table_client::mock::Fault::hang().times(1));
     let mut hung = server.connect().await;
-    let create = post("Content-Length: 21\r\n") + "{\"TableName\":\"Blogs\"}";
+    let create = post("Connection: close\r\nContent-Length: 21\r\n") + "{\"TableName\":\"Blogs\"}";
     hung.write_all(create.as_bytes()).await.unwrap();
     sleep(SHORT).await;
     drop(hung);
