@@ -171,8 +171,8 @@ fn check_cosmos_table_name(name: &str) -> Result<(), LimitError> {
 /// The rule of Cosmos DB that the name of a table breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameFault {
-    /// A character that no name may have.
-    Character,
+    /// The first character that no name may have.
+    Character(char),
     /// A space at the end.
     LastSpace,
     /// The length, or a name that the service uses itself.
@@ -184,11 +184,11 @@ pub(crate) fn cosmos_name_fault(name: &str) -> Option<NameFault> {
     let is_length_valid = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
     // The service uses these names in its own paths.
     let is_reserved = name.eq_ignore_ascii_case("Tables") || matches!(name, "$batch" | "." | "..");
-    match () {
-        () if name.contains(['/', '\\', '#', '?']) => Some(NameFault::Character),
-        () if name.ends_with(' ') => Some(NameFault::LastSpace),
-        () if !is_length_valid || is_reserved => Some(NameFault::LengthOrReserved),
-        () => None,
+    match name.chars().find(|character| matches!(character, '/' | '\\' | '#' | '?')) {
+        Some(character) => Some(NameFault::Character(character)),
+        None if name.ends_with(' ') => Some(NameFault::LastSpace),
+        None if !is_length_valid || is_reserved => Some(NameFault::LengthOrReserved),
+        None => None,
     }
 }
 

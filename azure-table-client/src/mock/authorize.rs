@@ -64,10 +64,11 @@ fn check(
     arrived: SystemTime,
     dated: SystemTime,
 ) -> Result<Grant, Failure> {
-    let Rules { keys, loose, tokens, .. } = &core.rules;
+    let Rules { dialect, keys, loose, tokens, .. } = &core.rules;
+    let is_read_only = dialect.is_read_only(location);
     if *loose {
         let access = token::identity(request).map_or(Access::Full, Access::Identity);
-        return Ok(Grant { location, access });
+        return Ok(Grant { location, is_read_only, access });
     }
     let is_signed = request.option("sig").is_some();
     let access = match (request.headers.contains(&header::AUTHORIZATION), is_signed) {
@@ -101,7 +102,7 @@ fn check(
         // Anonymous requests have no access, so the service reports that nothing exists.
         (false, false) => return Err(Failure::resource_not_found()),
     };
-    Ok(Grant { location, access })
+    Ok(Grant { location, is_read_only, access })
 }
 
 /// Fails the authentication. The Table service does not report the reason, so it is logged.

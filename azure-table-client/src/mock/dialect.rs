@@ -1,7 +1,7 @@
 //! The differences of Cosmos DB from Azure Storage.
 //!
 //! Handlers call these methods of the service's [`Dialect`]. The rules follow recordings of Azure Cosmos DB for Table of 2020
-//! and 2021 (`docs/emulator-cosmos.md` lists the facts), and the [FAQ][faq] and the [quotas][quotas] where the
+//! to 2026 (`docs/emulator-cosmos.md` lists the facts), and the [FAQ][faq] and the [quotas][quotas] where the
 //! recordings are silent. Every other rule is that of Azure Storage.
 //!
 //! [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
@@ -17,7 +17,7 @@ use super::core::ServiceClock;
 use super::failure::Failure;
 use super::json::{push_text, push_value};
 use super::reply::{Protection, Reply};
-use super::request::Request;
+use super::request::{EntityBody, Location, Request, Resource};
 use super::store::{Condition, Properties, StoredKey, Version};
 use crate::dialect::Dialect;
 use crate::edm::{EdmCow, EdmDateTime};
@@ -42,8 +42,18 @@ impl Dialect {
         if !self.is_cosmos() {
             return Ok(());
         }
+        let is_preflight = request.raw.method == Method::OPTIONS;
+        // Recorded in `test_client_with_url_ends_with_table_name`, and for `/%2F%2F` in `test_table_name_errors_bad_chars`.
+        let names_nothing = match request.resource() {
+            Ok(Resource::BelowTable(_)) => true,
+            Ok(Resource::Service) => request.raw.comp().is_none(),
+            _ => false,
+        };
+        if names_nothing && !is_preflight {
+            return Err(Failure::invalid_input());
+        }
         // Access policies, and the properties and the statistics of the service.
-        if request.is_xml() || request.raw.method == Method::OPTIONS {
+        if request.is_xml() || is_preflight {
             return Err(Failure::not_implemented());
         }
         if request.operation() == Ok(Operation::Transaction)
@@ -87,6 +97,20 @@ impl Dialect {
         }
     }
 
+    /// The largest number of changes in a batch. Cosmos DB applied 101 (recorded in `test_batch_too_many_ops` in April 2021);
+    /// its own limit is not known, and this one bounds the memory of a batch.
+    pub(super) const fn max_changes(self) -> usize {
+        match self {
+            Self::AzureStorage => 100,
+            Self::CosmosDb => 1000,
+        }
+    }
+
+    /// Whether a location refuses writes. Cosmos DB accepts them at both (recorded in `test_table_client_location_mode`).
+    pub(super) fn is_read_only(self, location: Location) -> bool {
+        !self.is_cosmos() && location == Location::Secondary
+    }
+
     /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order (recorded for
     /// merges in `test_batch_same_row_operations_fail`).
     pub(super) const fn repeats_rows(self) -> bool {
@@ -99,6 +123,35 @@ impl Dialect {
             Self::AzureStorage => Ok(self.check_own_table_name(name)?),
             Self::CosmosDb => failures::check_new_table_name(name),
         }
+    }
+
+    /// Checks the name of a table in a URL. Cosmos DB checks only that it is not empty and has no slash, and searches for
+    /// the table; a bad name changes the failure of the search (`failures::of_bad_name`).
+    pub(super) fn check_table_name_in_url(self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::AzureStorage => Ok(self.check_table_name(name)?),
+            Self::CosmosDb if name.is_empty() || name.contains('/') => {
+                Err(Failure::invalid_input())
+            }
+            Self::CosmosDb => Ok(()),
+        }
+    }
+
+    /// Like [`check_table_name_in_url`](Self::check_table_name_in_url), without the tables of the service itself.
+    pub(super) fn check_own_table_name_in_url(self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::AzureStorage => Ok(self.check_own_table_name(name)?),
+            Self::CosmosDb => self.check_table_name_in_url(name),
+        }
+    }
+
+    /// Checks the keys in the body of an update, which must be text in Cosmos DB (recorded in
+    /// `test_encoder_update_entity_complex_keys`) and have no effect.
+    pub(super) fn check_keys_of_update(self, body: &EntityBody<'_>) -> Result<(), Failure> {
+        if self.is_cosmos() && body.has_typed_keys() {
+            return Err(Failure::invalid_input());
+        }
+        Ok(())
     }
 
     /// Checks the keys of a new row by the rules that only Cosmos DB has.

@@ -16,6 +16,8 @@ use crate::wire::{Operation, Permissions};
 #[derive(Debug)]
 pub(in crate::mock) struct Grant {
     pub(in crate::mock) location: Location,
+    /// The location refuses writes.
+    pub(super) is_read_only: bool,
     pub(super) access: Access,
 }
 
@@ -61,10 +63,7 @@ impl Grant {
         operation: Operation,
         table: Option<&str>,
     ) -> Result<(), Failure> {
-        if self.location == Location::Secondary
-            && operation.is_write()
-            && operation != Operation::Transaction
-        {
+        if self.is_read_only && operation.is_write() && operation != Operation::Transaction {
             return Err(Failure::write_at_secondary());
         }
         match &self.access {

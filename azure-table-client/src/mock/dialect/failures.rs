@@ -9,7 +9,7 @@ use crate::dialect::{Dialect, NameFault, cosmos_name_fault};
 use crate::mock::failure::{Failure, Stage};
 use crate::mock::json::push_text;
 use crate::mock::reply::{Protection, Reply};
-use crate::mock::request::{Headers, Request};
+use crate::mock::request::{Headers, Request, Resource};
 use crate::wire::Operation;
 
 /// The media type of failures that are found before the accepted format is read.
@@ -18,7 +18,11 @@ const DEFAULT_MEDIA_TYPE: HeaderValue =
 
 const WRONG_SIGNATURE: &str =
     "The MAC signature found in the HTTP request is not the same as the computed signature.";
-
+const INVALID_URL: &str = "Request url is invalid.";
+const NAME_LENGTH: &str = "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string \
+    less than '255' characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
+const UNAUTHORIZED: &str = "The input authorization token can't serve the request. The wrong key is being used or the \
+    expected payload is not built as per the protocol.";
 const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, \
     so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
 
@@ -74,35 +78,47 @@ pub(in crate::mock) enum BatchRefusal {
     Batch(Failure),
 }
 
-/// Checks the name of a table before it is created. The failures are those that the official Python client
-/// expects (`_validate_tablename_error` in its `_error.py`).
+/// Checks the name of a table before it is created (recorded in `test_table_name_errors_bad_chars` and
+/// `test_table_name_errors_bad_length`).
 pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
-    // The service accepts characters outside of ASCII. The mock does not: Python's HTTP client refuses them in a path,
-    // so tools that use it could not delete such a table.
-    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
-    let fault = match cosmos_name_fault(name) {
-        Some(fault) => fault,
-        None if name.bytes().all(is_printable) => return Ok(()),
-        None => NameFault::LengthOrReserved,
+    let invalid = |message: Cow<'static, str>| Failure { message, ..Failure::invalid_name() };
+    let length = Failure {
+        code: "BadRequest".into(),
+        message: NAME_LENGTH.into(),
+        ..Failure::invalid_name()
     };
-    let failure = |status, code, message| {
-        let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
-        Err(Failure { status, code, message, ..Failure::internal_error() })
-    };
-    let internal =
-        |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
-    match fault {
-        NameFault::Character => internal("The resource name presented contains invalid character."),
-        NameFault::LastSpace => internal("The resource name can't end with space."),
-        NameFault::LengthOrReserved => {
-            failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.")
+    match cosmos_name_fault(name) {
+        Some(NameFault::Character(character)) => {
+            let message = format!("The table name contains an invalid character {character}.");
+            Err(invalid(message.into()))
         }
+        Some(NameFault::LastSpace) => Err(invalid("Table name cannot end with a space.".into())),
+        Some(NameFault::LengthOrReserved) => Err(length),
+        // No source shows control characters.
+        None if name.contains(char::is_control) => Err(length),
+        None => Ok(()),
     }
+}
+
+/// The failure of a request whose URL has the bad name of a table, which therefore does not exist (recorded in
+/// `test_table_name_errors_bad_chars`).
+fn of_bad_name(name: &str, operation: Operation) -> Option<Failure> {
+    let (status, code, message) = match (cosmos_name_fault(name)?, operation) {
+        (NameFault::LengthOrReserved, _) => return None,
+        (NameFault::Character(_), Operation::DeleteTable) => {
+            (StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", "RequestHandler.Delete")
+        }
+        (NameFault::Character(_) | NameFault::LastSpace, _) => {
+            (StatusCode::UNAUTHORIZED, "Unauthorized", UNAUTHORIZED)
+        }
+    };
+    let (code, message) = (code.into(), message.into());
+    Some(Failure { status, code, message, ..Failure::invalid_input() })
 }
 
 /// The reply for a failure.
 pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str) -> Reply {
-    let failure = in_cosmos(failure.clone(), request.operation_or_other());
+    let failure = in_cosmos(failure.clone(), request);
     let message = match failure.status {
         // The Table layer responds to these itself, and passes on the others from the layer below it.
         StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => {
@@ -120,7 +136,7 @@ pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str
     push_text(&mut body, &message);
     body.extend_from_slice(b"}}}");
     let mut reply = Reply::new(failure.status, body);
-    let kind = accepted(request).filter(|_| has_accepted_format(request, failure.status));
+    let kind = accepted(request).filter(|_| has_accepted_format(request, &failure));
     let kind = kind.and_then(|(kind, _)| HeaderValue::try_from(kind).ok());
     reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
     reply.protection = Protection::None;
@@ -128,30 +144,50 @@ pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str
     reply
 }
 
-/// Whether a failure has the media type that the request accepts: that of a read, and that of an insert whose
-/// body is valid.
-fn has_accepted_format(request: &Request<'_>, status: StatusCode) -> bool {
+/// Whether a failure has the media type that the request accepts: that of a read, and that of an insert or an upsert
+/// whose body is valid.
+fn has_accepted_format(request: &Request<'_>, failure: &Failure) -> bool {
     if matches!(request.raw.headers, Headers::Operation(_)) {
         return false;
     }
     match request.operation_or_other() {
         Operation::Get | Operation::Query | Operation::ListTables | Operation::GetTable => true,
-        Operation::Insert | Operation::CreateTable => {
-            !matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE)
-        }
+        Operation::Insert
+        | Operation::CreateTable
+        | Operation::InsertOrReplace
+        | Operation::InsertOrMerge => match failure.status {
+            // The layer below refuses the length of a name.
+            StatusCode::BAD_REQUEST => failure.code == "BadRequest",
+            status => status != StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        },
         _ => false,
     }
 }
 
 /// The failure of Cosmos DB in place of that of Azure Storage. Other failures were not recorded.
-fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
+fn in_cosmos(failure: Failure, request: &Request<'_>) -> Failure {
+    let operation = request.operation_or_other();
+    let table = request.resource().ok().and_then(Resource::table);
+    if let (StatusCode::NOT_FOUND, Some(name)) = (failure.status, table)
+        && let Some(failure) = of_bad_name(name, operation)
+    {
+        return failure;
+    }
     let with = |message: &'static str| Failure { message: message.into(), ..failure.clone() };
-    let is_read = matches!(operation, Operation::Query | Operation::ListTables | Operation::Get);
+    // A URL without an operation is invalid, and a deletion of a table has no other input.
+    let is_in_url = matches!(
+        operation,
+        Operation::Query
+            | Operation::ListTables
+            | Operation::Get
+            | Operation::DeleteTable
+            | Operation::Other
+    );
     match (failure.status, &*failure.code) {
         (StatusCode::NOT_FOUND, "TableNotFound") => Failure::resource_not_found(),
-        // The name of a table in a URL.
+        // The name of a new table.
         (StatusCode::BAD_REQUEST, "InvalidResourceName") => {
-            in_cosmos(Failure::invalid_input(), operation)
+            Failure { code: "InvalidInput".into(), ..failure }
         }
         // Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-unauthorized>
         (StatusCode::FORBIDDEN, "AuthenticationFailed") => Failure {
@@ -168,7 +204,7 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
         (StatusCode::BAD_REQUEST, "PropertiesNeedValue") => {
             with("PartitionKey/RowKey cannot be empty")
         }
-        (StatusCode::BAD_REQUEST, "InvalidInput") if is_read => with("Request url is invalid."),
+        (StatusCode::BAD_REQUEST, "InvalidInput") if is_in_url => with(INVALID_URL),
         (StatusCode::BAD_REQUEST, "InvalidInput") => with("One of the input values is invalid."),
         // The status of Azure Cosmos DB for an item that is too large.
         (StatusCode::BAD_REQUEST, "EntityTooLarge") => Failure::body_too_large(),

@@ -232,32 +232,40 @@ fn keys_properties_and_sizes_have_the_limits_of_cosmos_db() {
 }
 
 #[test]
-fn names_of_tables_are_case_sensitive() {
+fn keys_in_the_body_of_an_update_are_text() {
+    // `test_encoder_update_entity_complex_keys` and `test_encoder_upsert_entity_complex_keys`
     let service = cosmos();
-    create(&service, "blogs");
-    create(&service, "my-table 1");
-    assert_eq!(insert(&service, ("p", "r")).status, 201);
-    assert_eq!((service.row_count("Blogs"), service.row_count("blogs")), (Some(1), Some(0)));
-    assert_eq!(send(&service, "GET", "/BLOGS()", &[], "").status, 404);
-    assert_eq!(send(&service, "GET", "/my-table%201()", &[], "").status, 200);
-    assert_eq!(send(&service, "DELETE", "/Tables('Blogs')", &[], "").status, 204);
-    assert_eq!(service.table_names(), ["blogs", "my-table 1"]);
-    for (name, expected) in [
-        ("a/b", (500, "InternalServerError")),
-        ("a ", (500, "InternalServerError")),
-        (&*"t".repeat(255), (400, "BadRequest")),
-        ("tables", (400, "BadRequest")),
-        ("é", (400, "BadRequest")),
-    ] {
-        let body = format!(r#"{{"TableName":"{name}"}}"#);
-        let (status, code, ..) = refusal(&send(&service, "POST", "/Tables", &[], &body));
-        assert_eq!((status, &*code), expected, "{name}");
+    let path = "/Blogs(PartitionKey='YmluYXJ5ZGF0YQ%3D%3D',RowKey='1234')";
+    let binary = r#"{"PartitionKey@odata.type":"Edm.Binary","PartitionKey":"YmluYXJ5ZGF0YQ==","RowKey":"1234","A":1}"#;
+    let text = r#"{"PartitionKey":"YmluYXJ5ZGF0YQ==","RowKey":"1234","A":1}"#;
+    let input = "One of the input values is invalid.".to_owned();
+    let json = ("accept", "application/json");
+    for condition in [None, Some(("if-match", "*"))] {
+        let headers = [&[json][..], condition.as_slice()].concat();
+        let merge = [&headers[..], &[("x-http-method", "MERGE")]].concat();
+        for (method, headers) in [("PUT", headers), ("POST", merge)] {
+            let refused = send(&service, method, path, &headers, binary);
+            assert_eq!(refusal(&refused), (400, "InvalidInput".into(), FULL, input.clone()));
+            assert_eq!(send(&service, method, path, &headers, text).status, 204);
+        }
     }
-    assert_eq!(refusal(&send(&service, "GET", "/a%5Cb()", &[], "")).1, "InvalidInput");
-    let seeded = service.seed_json(r#"{"my-table 2":[{"PartitionKey":"p","RowKey":"r"}]}"#);
-    assert_eq!(seeded.map_err(|error| error.to_string()), Ok(()));
-    let refused = MockTableService::new().seed_json(r#"{"my-table":[]}"#).unwrap_err();
-    assert!(refused.to_string().contains("the table \"my-table\": "), "{refused}");
+}
+
+#[test]
+fn the_secondary_endpoint_accepts_writes() {
+    // `test_table_client_location_mode`
+    let service = cosmos();
+    let created = send(&service, "POST", "-secondary/Tables", &[], r#"{"TableName":"Posts"}"#);
+    let base = format!("{BASE}-secondary");
+    assert_eq!(header(&created, "location"), Some(&*format!("{base}/Tables('Posts')")));
+    let keys = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let inserted = send(&service, "POST", "-secondary/Posts", &[], keys);
+    assert_eq!(inserted.status, 201);
+    let metadata = format!("{base}/Posts/$metadata#Posts/@Element");
+    assert!(text(&inserted).contains(&metadata), "{}", text(&inserted));
+    let entity = "-secondary/Posts(PartitionKey='p',RowKey='r')";
+    assert_eq!(send(&service, "DELETE", entity, &[("if-match", "*")], "").status, 204);
+    assert_eq!(send(&service, "DELETE", "-secondary/Tables('Posts')", &[], "").status, 204);
 }
 
 #[test]
@@ -274,3 +282,4 @@ fn a_page_has_more_than_a_thousand_rows_if_the_request_says_so() {
 mod batches;
 mod failures;
 mod lists;
+mod names;

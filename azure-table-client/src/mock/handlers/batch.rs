@@ -26,7 +26,6 @@ use crate::wire::multipart::{Writer, media_type};
 
 /// The typical length of the response to one operation.
 const RESPONSE_BYTES: usize = 640;
-const MAX_CHANGES: usize = 100;
 
 static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 
@@ -139,8 +138,9 @@ async fn try_apply(
     let (dialect, count) = (core.rules.dialect, operations.len());
     let refuse =
         |step, index, failure| (index, dialect.refuse_changeset(step, failure, index, count));
-    if count > MAX_CHANGES {
-        return Err(refuse(BatchStep::Group, MAX_CHANGES - 1, Failure::too_many_changes()));
+    if count > dialect.max_changes() {
+        let last = dialect.max_changes() - 1;
+        return Err(refuse(BatchStep::Group, last, Failure::too_many_changes()));
     }
     let mut work = Work::default();
     let mut group = EntityGroup::default();
@@ -203,7 +203,7 @@ fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure
             Ok(resource)
         }
         Resource::BelowTable(path) => {
-            request.dialect.check_table_name(&path.table)?;
+            request.dialect.check_table_name_in_url(&path.table)?;
             Err(Failure::invalid_input())
         }
         _ => Err(Failure::invalid_input()),

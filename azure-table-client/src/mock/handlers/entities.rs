@@ -25,7 +25,7 @@ pub(super) fn get(
     path: &EntityPath,
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
-    core.rules.dialect.check_table_name(&path.table)?;
+    core.rules.dialect.check_table_name_in_url(&path.table)?;
     let select = Select::of(exchange.request)?;
     let now = core.clock.now();
     let table = {
@@ -72,7 +72,7 @@ pub(super) fn staged<'a>(
 }
 
 fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
-    core.rules.dialect.check_table_name(table)?;
+    core.rules.dialect.check_table_name_in_url(table)?;
     let (key, properties) =
         entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
     let change = Change::Insert(RowText::new(&key.row, &properties));
@@ -100,7 +100,7 @@ fn change<'a>(
     path: &EntityPath,
 ) -> Result<Write<'a>, Failure> {
     let dialect = core.rules.dialect;
-    dialect.check_table_name(&path.table)?;
+    dialect.check_table_name_in_url(&path.table)?;
     let condition = dialect.condition(exchange.request.raw.condition()?);
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
     if verb == "DELETE" {
@@ -115,6 +115,7 @@ fn change<'a>(
     // The keys in the body are read like other properties, and have no effect (recorded in
     // `test_operations_on_entity_with_partition_key_having_single_quote` of the Python client of 2021).
     let mut body = EntityBody::parse(exchange.request.body()?)?;
+    dialect.check_keys_of_update(&body)?;
     check_keys(dialect, &key, core.rules.max_key_units)?;
     dialect.remove_system_properties(&mut body.properties);
     check_properties(dialect, &key, &body.properties)?;

@@ -44,7 +44,7 @@ pub(super) async fn query(
     table: &str,
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
-    core.rules.dialect.check_table_name(table)?;
+    core.rules.dialect.check_table_name_in_url(table)?;
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let plan = Plan::of(filter.as_ref());

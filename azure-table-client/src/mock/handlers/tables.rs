@@ -36,7 +36,7 @@ pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Fail
 }
 
 pub(super) fn get(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result<Reply, Failure> {
-    core.rules.dialect.check_table_name(name)?;
+    core.rules.dialect.check_table_name_in_url(name)?;
     let store = core.store.at(exchange.grant.location, core.clock.now());
     let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
     let body = exchange.payload(TABLES, None).one(Item::Table(table.name()));
@@ -48,7 +48,7 @@ pub(super) async fn delete(
     exchange: &Exchange<'_>,
     name: &str,
 ) -> Result<Reply, Failure> {
-    core.rules.dialect.check_own_table_name(name)?;
+    core.rules.dialect.check_own_table_name_in_url(name)?;
     let now = core.clock.now();
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
     let table = {

@@ -46,7 +46,8 @@ pub(super) fn read<'a>(
         // A batch in a batch is refused, so its parts are not read.
         Ok(Request::read_one(raw, location, rules))
     };
-    read_parts(batch, operation).map_err(|error| match (error, batch.content_type()) {
+    let most = rules.dialect.max_changes() + 1;
+    read_parts(batch, most, operation).map_err(|error| match (error, batch.content_type()) {
         (MultipartError::Boundary, Ok(kind)) if is_multipart(kind) => Failure::invalid_input(),
         (MultipartError::Boundary, _) => Failure::media_type_not_supported(),
         _ => Failure::invalid_input(),
@@ -58,17 +59,15 @@ fn is_multipart(kind: &str) -> bool {
     kind.is_empty() || kind.eq_ignore_ascii_case("multipart/mixed")
 }
 
-/// The number of operations of a changeset, and of parts of a batch, that are read. A batch with more than 100 is
-/// refused anyway.
-const MAX_READ: usize = 101;
-
+/// Reads up to `most` operations of a changeset, and parts of the batch. A batch with more is refused anyway.
 fn read_parts<'a>(
     batch: &RawRequest<'a>,
+    most: usize,
     operation: impl Fn(&Message<'a>) -> Result<Request<'a>, MultipartError>,
 ) -> Result<Vec<BatchPart<'a>>, MultipartError> {
     let media_type = batch.header(&header::CONTENT_TYPE).unwrap_or_default();
     let mut read = Vec::new();
-    for part in Parts::read(media_type, batch.body)?.take(MAX_READ) {
+    for part in Parts::read(media_type, batch.body)?.take(most) {
         read.push(match part {
             Ok(Part::Message(message)) => BatchPart::Single(Box::new(operation(&message)?)),
             Ok(Part::Parts(parts)) => {
@@ -76,7 +75,7 @@ fn read_parts<'a>(
                     Part::Message(message) => operation(&message),
                     Part::Parts(_) => Err(MultipartError::Depth),
                 });
-                BatchPart::Changeset(operations.take(MAX_READ).collect::<Result<_, _>>()?)
+                BatchPart::Changeset(operations.take(most).collect::<Result<_, _>>()?)
             }
             // Some clients do not close a batch, and the service accepts that.
             Err(MultipartError::NotClosed) => break,

@@ -60,6 +60,11 @@ impl<'a> EntityBody<'a> {
         Ok(Self { keys, properties })
     }
 
+    /// Whether a key is not text.
+    pub(in crate::mock) fn has_typed_keys(&self) -> bool {
+        self.keys.iter().flatten().any(|key| !matches!(key, EdmCow::String(_)))
+    }
+
     /// Returns the PartitionKey and the RowKey.
     pub(in crate::mock) fn into_keys(self) -> Result<(Keys<'a>, Properties<'a>), Failure> {
         let [partition_key, row_key] = self.keys.map(|key| match key {

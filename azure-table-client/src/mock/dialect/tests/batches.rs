@@ -145,3 +145,46 @@ fn an_invalid_operation_refuses_the_batch() {
     let large = format!(r#"{{"PartitionKey":"p","RowKey":"r","A":"{}"}}"#, "x".repeat(2 << 20));
     assert_eq!(batch(&service, &[("POST", "/Blogs", "", &large)]).status, 413);
 }
+
+#[test]
+fn a_batch_may_have_more_than_a_hundred_operations() {
+    // `test_batch_too_many_ops` of April 2021 for 101 operations. The limit is one of the mock.
+    let service = cosmos();
+    let bodies: Vec<_> =
+        (0..1001).map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{n}"}}"#)).collect();
+    let inserts: Vec<_> = bodies.iter().map(|body| ("POST", "/Blogs", "", &**body)).collect();
+    assert_eq!(parts(&batch(&service, &inserts[..101])).len(), 101);
+    assert_eq!(service.row_count("Blogs"), Some(101));
+    service.remove_table("Blogs");
+    create(&service, "Blogs");
+    assert_eq!(refusal(&batch(&service, &inserts)).0, 400);
+    assert_eq!(service.row_count("Blogs"), Some(0));
+    assert_eq!(parts(&batch(&service, &inserts[1..])).len(), 1000);
+}
+
+#[test]
+fn a_bad_name_of_a_table_fails_the_operation() {
+    // `test_table_name_errors_bad_chars` and `test_table_name_errors_bad_length` of 2024
+    let service = cosmos();
+    let upsert = |table: &str| {
+        let path = format!("/{table}(PartitionKey='p',RowKey='r')");
+        batch(&service, &[("POST", &path, MERGE, "{}")])
+    };
+    for (table, status, code) in [
+        (
+            "%5C",
+            "401 Unauthorized\nContent-Type: application/json;odata=fullmetadata\n",
+            "Unauthorized",
+        ),
+        ("-%20", "401 Unauthorized\n", "Unauthorized"),
+        (&*"-".repeat(255), "404 Not Found\n", "ResourceNotFound"),
+    ] {
+        let found = parts(&upsert(table));
+        assert!(found[0].starts_with(status), "{}", found[0]);
+        assert!(found[0].contains(&format!(r#"{{"code":"{code}""#)), "{}", found[0]);
+    }
+    let refused = upsert("%2F%2F");
+    let (status, code, kind, message) = refusal(&refused);
+    let expected = (400, "InvalidInput", FULL, "One of the input values is invalid.");
+    assert_eq!((status, &*code, kind, &*message), expected);
+}
