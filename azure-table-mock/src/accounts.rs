@@ -177,7 +177,9 @@ impl Accounts {
             .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {
             let name = name.to_owned();
-            builder = builder.tokens(move |token| oauth::is_valid(token, &name, SystemTime::now()));
+            let dialect = options.dialect;
+            builder = builder
+                .tokens(move |token| oauth::is_valid(token, dialect, &name, SystemTime::now()));
         }
         match self.log.clone() {
             Some(log) => builder.observer(move |request| log.write(request)),

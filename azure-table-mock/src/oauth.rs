@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use azure_table_client::Dialect;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
@@ -13,8 +14,11 @@ const ISSUERS: [&str; 4] = [
     "https://sts.chinacloudapi.cn/",
     "https://sts.windows-ppe.net/",
 ];
-/// The audiences for all accounts: Azure Storage by its URL and by its application.
+/// The audiences for all accounts of Azure Storage: by its URL and by its application.
 const AUDIENCES: [&str; 2] = ["https://storage.azure.com", "e406a681-f3d4-42a8-90b6-c2b029497af1"];
+/// The audiences for all accounts of Azure Cosmos DB, by cloud. Source: `azure-data-tables` 12.7.0, `_base_client.py`.
+const COSMOS_AUDIENCES: [&str; 3] =
+    ["https://cosmos.azure.com", "https://cosmos.azure.us", "https://cosmos.azure.cn"];
 /// The endpoints of the clouds, after the account's name.
 const ENDPOINTS: [&str; 4] = [
     ".table.core.windows.net",
@@ -24,9 +28,10 @@ const ENDPOINTS: [&str; 4] = [
 ];
 
 /// Returns `true` for a token with a known issuer, an audience of this account and a valid lifetime.
-pub(crate) fn is_valid(token: &str, account: &str, now: SystemTime) -> bool {
+pub(crate) fn is_valid(token: &str, dialect: Dialect, account: &str, now: SystemTime) -> bool {
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    claims(token).is_some_and(|claims| is_current(&claims, now) && is_for(&claims, account))
+    claims(token)
+        .is_some_and(|claims| is_current(&claims, now) && is_for(&claims, dialect, account))
 }
 
 /// Decodes the claims of a JSON Web Token: `header.claims.signature`.
@@ -50,14 +55,20 @@ fn is_current(claims: &Value, now: Duration) -> bool {
     from <= now.as_secs_f64() && now.as_secs_f64() <= until
 }
 
-fn is_for(claims: &Value, account: &str) -> bool {
+fn is_for(claims: &Value, dialect: Dialect, account: &str) -> bool {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).unwrap_or_default();
     let audience = text("aud");
     let audience = audience.strip_suffix('/').unwrap_or(audience);
-    let of_account = audience.strip_prefix("https://").and_then(|rest| rest.strip_prefix(account));
-    ISSUERS.iter().any(|issuer| text("iss").starts_with(issuer))
-        && (AUDIENCES.contains(&audience)
-            || of_account.is_some_and(|endpoint| ENDPOINTS.contains(&endpoint)))
+    let is_audience = match dialect {
+        Dialect::CosmosDb => COSMOS_AUDIENCES.contains(&audience),
+        _ => AUDIENCES.contains(&audience) || is_of_account(audience, account),
+    };
+    is_audience && ISSUERS.iter().any(|issuer| text("iss").starts_with(issuer))
+}
+
+fn is_of_account(audience: &str, account: &str) -> bool {
+    let endpoint = audience.strip_prefix("https://").and_then(|rest| rest.strip_prefix(account));
+    endpoint.is_some_and(|endpoint| ENDPOINTS.contains(&endpoint))
 }
 
 #[cfg(test)]
@@ -78,7 +89,12 @@ mod tests {
             "iat": 50, "nbf": 50, "exp": 150,
         });
         claims[name] = value;
-        is_valid(&token(&claims), "one", SystemTime::UNIX_EPOCH + Duration::from_secs(100))
+        is_valid_in(Dialect::AzureStorage, &claims)
+    }
+
+    fn is_valid_in(dialect: Dialect, claims: &Value) -> bool {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+        is_valid(&token(claims), dialect, "one", now)
     }
 
     #[test]
@@ -107,11 +123,31 @@ mod tests {
     }
 
     #[test]
+    fn each_service_has_its_own_audiences() {
+        for (audience, in_storage, in_cosmos) in [
+            ("https://storage.azure.com", true, false),
+            ("https://one.table.core.windows.net", true, false),
+            ("https://cosmos.azure.com", false, true),
+            ("https://cosmos.azure.com/", false, true),
+            ("https://cosmos.azure.us", false, true),
+            ("https://cosmos.azure.cn", false, true),
+            ("https://cosmos.azure.com.evil.example", false, false),
+        ] {
+            let claims = json!({
+                "aud": audience, "iss": "https://sts.windows.net/tenant/", "iat": 50, "nbf": 50, "exp": 150,
+            });
+            assert_eq!(is_valid_in(Dialect::AzureStorage, &claims), in_storage, "{audience}");
+            assert_eq!(is_valid_in(Dialect::CosmosDb, &claims), in_cosmos, "{audience}");
+        }
+    }
+
+    #[test]
     fn malformed_tokens_are_refused() {
         let good = token(&json!({}));
         for bad in ["", "a.b", "a.b.c", "e30.e30", &format!("{good}.more"), "e30.W10.x", "e30.MQ."]
         {
-            assert!(!is_valid(bad, "one", SystemTime::UNIX_EPOCH), "{bad}");
+            let now = SystemTime::UNIX_EPOCH;
+            assert!(!is_valid(bad, Dialect::AzureStorage, "one", now), "{bad}");
         }
     }
 }
