@@ -35,6 +35,7 @@ impl MockTableServiceBuilder {
                 tokens: None,
                 max_comparisons: None,
                 max_key_units: KEY_UTF16_UNITS,
+                promotes_int32: false,
                 account_in_host: true,
             },
             clock: None,
@@ -122,6 +123,17 @@ impl MockTableServiceBuilder {
         self
     }
 
+    /// Specifies whether an Int32 literal in a filter also matches Int64 and Double values: `Count ge 10` then matches
+    /// the Int64 10. The default is no match, because [the documentation][querying] requires a literal of the
+    /// property's type, and a program that complies with it has the same results either way. Reports about the
+    /// service contradict each other.
+    ///
+    /// [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
+    pub fn promote_int32(mut self, promotes: bool) -> Self {
+        self.rules.promotes_int32 = promotes;
+        self
+    }
+
     /// Specifies whether a URL may have the account in its host, like those of the service:
     /// `http://account.localhost/Blogs`. This is the default. Otherwise the account is always the first
     /// segment of the path.
@@ -206,4 +218,5 @@ opaque_debug!(MockTableServiceBuilder, |it|
     loose: it.rules.loose,
     max_comparisons: it.rules.max_comparisons,
     max_key_units: it.rules.max_key_units,
+    promotes_int32: it.rules.promotes_int32,
 );

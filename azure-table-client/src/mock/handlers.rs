@@ -7,6 +7,7 @@ mod entities;
 mod evaluate;
 mod exchange;
 mod page;
+mod promote;
 mod query;
 mod scan;
 mod select;

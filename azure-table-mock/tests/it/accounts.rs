@@ -126,3 +126,15 @@ async fn the_host_may_name_the_account() {
         assert_eq!(status, format!("HTTP/1.1 {expected}"), "{host}{path}");
     }
 }
+
+#[tokio::test]
+async fn int32_literals_match_int64_values_if_the_option_says_so() {
+    for (option, expected) in [(&[][..], 0), (&["--promote-int32"], 1)] {
+        let server = Server::start(option).await;
+        let rows = server.client().table_named::<DynamicEntity>("Rows");
+        rows.create().await.unwrap();
+        rows.insert(&DynamicEntity::new("p", "r").with("A", 10_i64)).await.unwrap();
+        let found = rows.query().filter_text("A ge 10").await.unwrap();
+        assert_eq!(found.len(), expected, "{option:?}");
+    }
+}

@@ -7,6 +7,7 @@ use http::StatusCode;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::page::Page;
+use super::promote;
 use super::scan::{Partitions, range};
 use super::select::Select;
 use super::syntax;
@@ -34,6 +35,7 @@ pub(super) fn filter(core: &Core, exchange: &Exchange<'_>) -> Result<Option<Filt
     let filter = Filter::parse(&text).map_err(|error| syntax::failure(&text, &error))?;
     match core.rules.max_comparisons {
         Some(max) if filter.comparisons() > max => Err(Failure::invalid_input()),
+        _ if core.rules.promotes_int32 => Ok(Some(promote::int32_literals(filter))),
         _ => Ok(Some(filter)),
     }
 }

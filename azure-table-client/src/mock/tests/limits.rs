@@ -66,6 +66,39 @@ fn the_number_of_comparisons_can_be_limited() {
     assert_eq!(query("A eq 1 and B eq 2 or not (C eq 3)"), 400);
 }
 
+#[test]
+fn int32_literals_match_wider_numbers_if_the_builder_says_so() {
+    let rows = r#"{"Rows":[
+        {"PartitionKey":"p","RowKey":"int32","A":10},
+        {"PartitionKey":"p","RowKey":"int64","A@odata.type":"Edm.Int64","A":"10"},
+        {"PartitionKey":"p","RowKey":"double","A":10.5},
+        {"PartitionKey":"p","RowKey":"text","A":"10"}
+    ]}"#;
+    let found = |promotes: bool, filter: &str| {
+        let builder = MockTableService::builder().loose(true).max_comparisons(1);
+        let service = builder.promote_int32(promotes).build();
+        service.seed_json(rows).unwrap();
+        let path = format!("/Rows()?$filter={}", filter.replace(' ', "%20"));
+        let page = send(&service, "GET", &path, &[], "");
+        let page: serde_json::Value = serde_json::from_slice(&page.body).unwrap();
+        let keys =
+            page["value"].as_array().unwrap().iter().map(|row| row["RowKey"].as_str().unwrap());
+        keys.collect::<Vec<_>>().join(" ")
+    };
+    for (filter, exact, promoted) in [
+        ("A ge 10", "int32", "double int32 int64"),
+        ("A eq 10", "int32", "int32 int64"),
+        ("A ne 10", "", "double"),
+        ("not (A lt 11)", "double int64 text", "text"),
+        ("10 le A", "int32", "double int32 int64"),
+        ("A ge 10L", "int64", "int64"),
+        ("A ge 10.0", "double", "double"),
+    ] {
+        assert_eq!(found(false, filter), exact, "{filter}");
+        assert_eq!(found(true, filter), promoted, "{filter}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
