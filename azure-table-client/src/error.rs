@@ -44,6 +44,8 @@ struct Inner {
     retry_after: Option<Duration>,
     /// The configured deadline, if the call reached it.
     deadline: Option<Duration>,
+    /// Whether the body of the response is cut, or is not in the format that its head announces.
+    is_damaged: bool,
     /// One sentence of advice.
     hint: Option<Box<str>>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
@@ -200,6 +202,11 @@ impl Error {
     #[doc(alias("412", "UpdateConditionNotSatisfied"))]
     pub fn is_precondition_failed(&self) -> bool {
         self.has_status(StatusCode::PRECONDITION_FAILED)
+    }
+
+    /// Whether the body of the response is cut, or is not in the format that its head announces.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.0.is_damaged
     }
 
     /// Returns whether the service itself responded with this status.

@@ -120,17 +120,30 @@ impl Pipeline {
         options: &CallOptions,
         trace: &CallTrace<'_>,
     ) -> Result<Reply, Error> {
-        let result = self.send_or_batch(request, options, trace).await;
-        result.map_err(|error| error.with_entity_key(|| request.entity_key()))
+        self.read(request, options, trace, Ok).await
     }
 
-    /// Sends `request`, in a batch of its own if its keys are too long for a URL.
-    async fn send_or_batch(
+    /// Sends `request` like [`send`](Self::send), and reads the response with `read`. If `request` is a read, a
+    /// response whose body is damaged counts as a failed attempt.
+    pub(crate) async fn read<T>(
         &self,
         request: &Request,
         options: &CallOptions,
         trace: &CallTrace<'_>,
-    ) -> Result<Reply, Error> {
+        read: impl Fn(Reply) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let result = self.read_or_batch(request, options, trace, read).await;
+        result.map_err(|error| error.with_entity_key(|| request.entity_key()))
+    }
+
+    /// Sends `request`, in a batch of its own if its keys are too long for a URL.
+    async fn read_or_batch<T>(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        trace: &CallTrace<'_>,
+        read: impl Fn(Reply) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let client_request_id = match &options.client_request_id {
             Some(id) => id.clone(),
             None => self.clock.random_id()?.to_string(),
@@ -140,13 +153,13 @@ impl Pipeline {
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
         let base = self.endpoint.base();
         let Some(batch) = transaction::in_batch(request, protocol, base, &self.clock)? else {
-            return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
+            let attempts = Attempts::new(self, request, options, client_request_id, trace)?;
+            return attempts.exchange(read).await;
         };
         // Boxed, so that the futures of all other calls do not reserve space for it.
         let batch = Box::new(batch);
         let attempts = Attempts::new(self, &batch, options, client_request_id, trace)?;
-        let reply = Box::pin(attempts.run()).await?;
-        transaction::only(reply, request)
+        Box::pin(attempts.exchange(|reply| read(transaction::only(reply, request)?))).await
     }
 
     /// Sets the version and the format of requests.

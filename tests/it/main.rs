@@ -18,6 +18,7 @@ mod by_reqwest;
 mod chaos;
 mod context;
 mod credentials;
+mod damaged_bodies;
 mod decisions;
 mod derive;
 mod dialects;

@@ -91,14 +91,19 @@ impl<T> Call<T> {
         let trace = trace.expecting(self.expects);
         // Pinned here, since a future that is passed on by value is stored twice and copied.
         let work = pin!(async {
-            let resolved = outcome::send(&self.core, &request, &self.options, &trace).await?;
-            let reply = resolved.into_reply();
-            if request.operation.is_entity_read()
-                && request.status_of(reply.status, &reply.headers, &reply.body).is_success()
-            {
-                trace.row();
+            if request.is_write() {
+                let resolved = outcome::send(&self.core, &request, &self.options, &trace).await?;
+                return (self.read)(resolved.into_reply(), &request);
             }
-            (self.read)(reply, &request)
+            let read = |reply: Reply| {
+                let is_row = request.operation.is_entity_read() && reply.status.is_success();
+                let value = (self.read)(reply, &request)?;
+                if is_row {
+                    trace.row();
+                }
+                Ok(value)
+            };
+            self.core.read(&request, &self.options, &trace, read).await
         });
         trace.run(work).await
     }

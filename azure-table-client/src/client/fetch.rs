@@ -89,13 +89,13 @@ impl<T> PageFetcher<T> {
         let options = self.total_deadline.options(&self.options, &self.core);
         let options =
             options.map_err(|error| error.with_operation(Operation::Query, &self.table))?;
-        let reply = self.core.send(&request, &options, trace).await?;
-        let rows = match page {
-            PageRequest::Point(_) => query::point_rows(reply, &request, reader)?,
+        let read = |reply| match page {
+            PageRequest::Point(_) => query::point_rows(reply, &request, reader),
             PageRequest::Query(_) => {
-                query::rows(reply, &request, reader, cursor, protocol.dialect())?
+                query::rows(reply, &request, reader, cursor, protocol.dialect())
             }
         };
+        let rows = self.core.read(&request, &options, trace, read).await?;
         trace.page(rows.values.len());
         Ok(rows)
     }

@@ -93,8 +93,8 @@ async fn read<T: TableEntity>(
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Option<Stored<T>>, Error> {
-    let reply = core.send(request, options, trace).await?;
-    let found = entity::fetched_if_exists(reply, request)?;
+    let read = |reply| entity::fetched_if_exists(reply, request);
+    let found = core.read(request, options, trace, read).await?;
     if found.is_some() {
         trace.row();
     }

@@ -157,9 +157,9 @@ impl TableNamePages {
         let request = table::list(self.filter.as_deref(), self.page_size, self.cursor.token());
         let named = |error: Error| error.with_operation(request.operation, &request.resource);
         let options = self.total_deadline.options(&self.options, &self.core).map_err(named)?;
-        let reply = self.core.send(&request, &options, trace).await?;
         let dialect = self.core.protocol.dialect();
-        let (names, next) = table::names(reply, &request, &self.cursor, dialect)?;
+        let read = |reply| table::names(reply, &request, &self.cursor, dialect);
+        let (names, next) = self.core.read(&request, &options, trace, read).await?;
         self.row_limit.add(names.len()).map_err(named)?;
         trace.page(names.len());
         Ok((names, next))

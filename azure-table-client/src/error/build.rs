@@ -35,6 +35,7 @@ impl Error {
             rounds: 0,
             retry_after: None,
             deadline: None,
+            is_damaged: false,
             hint: None,
             source: None,
         }))
@@ -100,6 +101,13 @@ impl Error {
             message @ Cow::Borrowed(_) => message,
         };
         Self::new(ErrorKind::UnexpectedReply, message)
+    }
+
+    /// The body of a response is cut, or is not in the format that its head announces.
+    pub(crate) fn damaged_reply(message: impl Into<Cow<'static, str>>) -> Self {
+        let mut error = Self::unexpected_reply(message);
+        error.0.is_damaged = true;
+        error
     }
 
     pub(crate) fn service(body: ErrorBody) -> Self {

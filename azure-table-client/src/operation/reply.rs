@@ -86,8 +86,10 @@ impl Reply {
             let is_numbered = request.operation == Operation::Transaction;
             if is_numbered { error } else { error.with_batch(None, None) }
         } else {
-            let kind = self.header(&header::CONTENT_TYPE).unwrap_or("no content type");
-            foreign(format_args!("not a Table service error ({kind})"))
+            let kind = self.header(&header::CONTENT_TYPE);
+            let problem =
+                format!("not a Table service error ({})", kind.unwrap_or("no content type"));
+            if kind.is_some_and(announces_error) { damaged(problem) } else { foreign(problem) }
         };
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
@@ -252,14 +254,14 @@ impl Reply {
     ) -> Result<T, Error> {
         let reply = self.ok(request)?;
         Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-            reply.unusable(foreign(format_args!("not a list of {name}")), request)
+            reply.unusable(damaged(format_args!("not a list of {name}")), request)
         })
     }
 
     pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
-            ReadError::Json(error) => foreign("not valid JSON").with_source(error),
-            ReadError::Atom(error) => foreign("not valid Atom").with_source(error),
+            ReadError::Json(error) => damaged("not valid JSON").with_source(error),
+            ReadError::Atom(error) => damaged("not valid Atom").with_source(error),
             ReadError::Decode(error) => Error::from(error),
         };
         self.unusable(error, request)
@@ -268,9 +270,23 @@ impl Reply {
 
 /// Returns the error of a response that is not from a Table service.
 fn foreign(problem: impl Display) -> Error {
-    Error::unexpected_reply(format!(
-        "the response is {problem}; a proxy or another server may have sent it"
-    ))
+    Error::unexpected_reply(sent_by_another(problem))
+}
+
+/// Returns the error of a response with a body that is cut, or is not in the format that its head announces.
+fn damaged(problem: impl Display) -> Error {
+    Error::damaged_reply(sent_by_another(problem))
+}
+
+fn sent_by_another(problem: impl Display) -> String {
+    format!("the response is {problem}; a proxy or another server may have sent it")
+}
+
+/// Whether the service writes its errors with this media type.
+fn announces_error(media_type: &str) -> bool {
+    let kind = media_type.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/xml")
+        || PayloadFormat::of_media_type(media_type).is_some()
 }
 
 /// Whether the error is the service's 404 about a missing entity or table. A 404 can have other causes.

@@ -64,7 +64,7 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
     let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
     let Some([Some(status), last_sync]) = texts else {
         let message = "the response does not contain the state of the replication";
-        return Err(reply.unexpected(message, request));
+        return Err(reply.unusable(Error::damaged_reply(message), request));
     };
     Ok(ServiceStats {
         replication: match status.trim() {

@@ -82,11 +82,11 @@ async fn read_chunk(
             None => query::query(protocol, table, spec, None, cursor.token())?,
         };
         request.needs_types = true;
-        let reply = core.send(&request, options, trace).await?;
-        let rows: Rows<Readable> = match point {
-            Some(_) => query::point_rows(reply, &request, &Lenient)?,
-            None => query::rows(reply, &request, &Lenient, &cursor, protocol.dialect())?,
+        let read = |reply| match point {
+            Some(_) => query::point_rows(reply, &request, &Lenient),
+            None => query::rows(reply, &request, &Lenient, &cursor, protocol.dialect()),
         };
+        let rows: Rows<Readable> = core.read(&request, options, trace, read).await?;
         trace.page(rows.values.len());
         for Readable { entity, .. } in rows.values {
             let etag = entity.etag().cloned();

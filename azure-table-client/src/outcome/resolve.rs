@@ -50,7 +50,7 @@ pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
     core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
-/// Sends a request. If an attempt stays open, resolves within the same deadline whether it was applied.
+/// Sends a write. If an attempt stays open, resolves within the same deadline whether it was applied.
 pub(crate) async fn send(
     core: &Arc<ClientCore>,
     request: &Request,
@@ -73,8 +73,7 @@ pub(crate) async fn send(
 
 /// Whether the response leaves no doubt, like nearly all responses.
 fn is_plain(request: &Request, reply: &Reply) -> bool {
-    !request.is_write()
-        || (reply.open.is_none() && reply.status.is_success() && !request.is_batch())
+    reply.open.is_none() && reply.status.is_success() && !request.is_batch()
 }
 
 fn left(core: &ClientCore, options: &CallOptions, start: Instant) -> CallOptions {
@@ -304,7 +303,7 @@ async fn read_table(
     let options = CallOptions { primary_only: true, client_request_id: None, ..options.clone() };
     let get = table::get(core.protocol, &request.resource).ok()?;
     let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
-    let read = async { table::exists(core.send(&get, &options, &trace).await?, &get) };
+    let read = core.read(&get, &options, &trace, |reply| table::exists(reply, &get));
     let exists = trace.run(pin!(read)).await.ok()?;
     Some(judge_without_id(exists == is_created, policy))
 }

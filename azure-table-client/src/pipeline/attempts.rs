@@ -60,6 +60,8 @@ pub(super) struct Attempts<'c> {
     has_new_signature: bool,
     /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
+    /// Whether the last attempt has a response that is not retried.
+    is_answered: bool,
     #[cfg(feature = "entra")]
     bearer: Bearer,
 }
@@ -118,14 +120,37 @@ impl<'c> Attempts<'c> {
             credential: pipeline.credential.get(),
             has_new_signature: false,
             spent: None,
+            is_answered: false,
             #[cfg(feature = "entra")]
             bearer: Bearer::default(),
         })
     }
 
+    /// Sends the request, retries where the policy allows it, and reads the response with `read`. A damaged response
+    /// to a read is retried too.
+    pub(super) async fn exchange<T>(
+        mut self,
+        read: impl Fn(Reply) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        loop {
+            let error = match read(self.run().await?) {
+                Err(error) if error.is_damaged() && !self.request.is_write() => error,
+                result => {
+                    if self.is_answered {
+                        self.pipeline.budget.earn(self.spent);
+                    }
+                    return result;
+                }
+            };
+            if !self.retries(&Failure::Damaged).await {
+                return Err(error);
+            }
+        }
+    }
+
     /// Sends the request, and retries where the policy allows it. Returns the last response regardless of its
     /// status.
-    pub(super) async fn run(mut self) -> Result<Reply, Error> {
+    async fn run(&mut self) -> Result<Reply, Error> {
         loop {
             let sent = self.send().await?;
             if let Ok((status, response)) = &sent
@@ -139,7 +164,7 @@ impl<'c> Attempts<'c> {
                 Ok((_, response)) if self.has_new_token(&response)? => continue,
                 Ok((status, response)) if self.should_resend(status, &response) => continue,
                 Ok((_, response)) => {
-                    self.pipeline.budget.earn(self.spent);
+                    self.is_answered = true;
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
@@ -163,28 +188,34 @@ impl<'c> Attempts<'c> {
             if !is_closed {
                 self.leave_open();
             }
-            let Some(wait) = self.wait(&failure) else { return self.end(failure) };
-            warn!(
-                target: "azure_table_client",
-                attempt = integer(self.count),
-                wait_ms = integer(wait.as_millis()),
-                cause = failure.describe(),
-                code = failure.code(),
-                request_id = failure.request_id(),
-                "will retry"
-            );
-            if !wait.is_zero() {
-                self.pipeline.clock.sleep(wait).await;
-            }
-            self.waited = wait;
-            self.spent = self.pipeline.budget.spend(failure.is_timeout());
-            if self.spent.is_none() {
+            if !self.retries(&failure).await {
                 return self.end(failure);
             }
         }
     }
 
-    fn end(self, failure: Failure) -> Result<Reply, Error> {
+    /// Waits before the next attempt after a failure. Returns `false` if there is no further attempt.
+    async fn retries(&mut self, failure: &Failure) -> bool {
+        self.is_answered = false;
+        let Some(wait) = self.wait(failure) else { return false };
+        warn!(
+            target: "azure_table_client",
+            attempt = integer(self.count),
+            wait_ms = integer(wait.as_millis()),
+            cause = failure.describe(),
+            code = failure.code(),
+            request_id = failure.request_id(),
+            "will retry"
+        );
+        if !wait.is_zero() {
+            self.pipeline.clock.sleep(wait).await;
+        }
+        self.waited = wait;
+        self.spent = self.pipeline.budget.spend(failure.is_timeout());
+        self.spent.is_some()
+    }
+
+    fn end(&self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.route.location());
         let hint = failure.hint(endpoint);
         if failure.is_timeout()
@@ -342,11 +373,11 @@ impl<'c> Attempts<'c> {
         origin::foreign(self.request, *status, headers, body, dialect)
     }
 
-    fn reply(self, response: HttpResponse) -> Reply {
+    fn reply(&self, response: HttpResponse) -> Reply {
         let HttpResponse { status, headers, body } = response;
         let location = self.route.location();
         let signed = Signed {
-            credential: self.credential,
+            credential: Arc::clone(&self.credential),
             is_https: self.pipeline.endpoint_at(location).is_https(),
             received_at: self.pipeline.clock.now(),
         };
@@ -356,7 +387,7 @@ impl<'c> Attempts<'c> {
             body,
             requested: self.format,
             attempts: self.count,
-            client_request_id: self.client_request_id,
+            client_request_id: self.client_request_id.clone(),
             open: self.open,
             matching_state: None,
             confirmation: Confirmation::Response,

@@ -12,6 +12,7 @@ use crate::wire::{headers, service_error};
 
 const OF_ANOTHER_REQUEST: &str =
     "the response belongs to another request: its x-ms-client-request-id differs";
+const DAMAGED: &str = "the body of the response is damaged";
 
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
@@ -19,6 +20,8 @@ pub(super) enum Failure {
     Response(StatusCode, HttpResponse),
     /// A response with the id of another request. Nothing in it is used.
     OfAnotherRequest,
+    /// A response to a read, with a body that is cut or is not in the format that its head announces.
+    Damaged,
     Transport(TransportError),
     TimedOut(Duration),
 }
@@ -26,7 +29,7 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Response(..) | Self::OfAnotherRequest | Self::TimedOut(_) => true,
+            Self::Response(..) | Self::OfAnotherRequest | Self::Damaged | Self::TimedOut(_) => true,
             Self::Transport(error) => retry::is_transient_error(error.kind()),
         }
     }
@@ -42,7 +45,7 @@ impl Failure {
     pub(super) const fn transport(&self) -> Option<&TransportError> {
         match self {
             Self::Transport(error) => Some(error),
-            Self::Response(..) | Self::OfAnotherRequest | Self::TimedOut(_) => None,
+            Self::Response(..) | Self::OfAnotherRequest | Self::Damaged | Self::TimedOut(_) => None,
         }
     }
 
@@ -51,9 +54,13 @@ impl Failure {
         matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Connect)
     }
 
-    /// The connection broke.
+    /// The connection broke, or a part of the response is lost.
     pub(super) fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Interrupted)
+        match self {
+            Self::Damaged => true,
+            Self::Transport(error) => error.kind() == TransportErrorKind::Interrupted,
+            Self::Response(..) | Self::OfAnotherRequest | Self::TimedOut(_) => false,
+        }
     }
 
     pub(super) const fn is_timeout(&self) -> bool {
@@ -87,6 +94,7 @@ impl Failure {
         match self {
             Self::Response(status, _) => status.to_string(),
             Self::OfAnotherRequest => OF_ANOTHER_REQUEST.to_owned(),
+            Self::Damaged => DAMAGED.to_owned(),
             Self::Transport(error) => error.to_string(),
             Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
         }
@@ -95,7 +103,7 @@ impl Failure {
     /// Returns one sentence of advice.
     pub(super) fn hint(&self, endpoint: &Endpoint) -> Option<String> {
         match self {
-            Self::Response(..) | Self::TimedOut(_) => None,
+            Self::Response(..) | Self::Damaged | Self::TimedOut(_) => None,
             Self::OfAnotherRequest => Some(
                 "A proxy between this program and the service mixes up responses, or changes \
                  x-ms-client-request-id in all of them."
@@ -110,6 +118,7 @@ impl Failure {
         match self {
             Self::Response(_, response) => Ok(response),
             Self::OfAnotherRequest => Err(Error::unexpected_reply(OF_ANOTHER_REQUEST)),
+            Self::Damaged => Err(Error::damaged_reply(DAMAGED)),
             Self::Transport(error) => Err(Error::from(error)),
             Self::TimedOut(limit) => {
                 Err(Error::timeout(format!("no response within {}", Rounded(limit))))

@@ -141,8 +141,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
 
 /// Returns the error of a batch that the service accepted, with a response that cannot be read.
 fn unreadable(reply: &Reply, request: &Request, error: MultipartError) -> Error {
-    let error =
-        Error::unexpected_reply("the response to the batch cannot be read").with_source(error);
+    let error = Error::damaged_reply("the response to the batch cannot be read").with_source(error);
     let error = reply.unusable(error, request);
     if request.is_write() { error.with_outcome(Outcome::Unknown) } else { error }
 }

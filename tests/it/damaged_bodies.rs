@@ -1,0 +1,222 @@
+//! Responses whose bodies are cut without any sign of it: reads are repeated, and the outcome of a write stays true.
+
+use std::time::Duration;
+
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::context::{SaveOptions, SaveOutcome, SaveResult, TableContext};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::{
+    Confirmation, DynamicEntity, EntityKey, ErrorKind, IfMatch, Operation, Outcome, PayloadFormat,
+    RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
+    TableServiceClientBuilder,
+};
+use futures_util::TryStreamExt as _;
+use tokio::time::Instant;
+
+const KEY: (&str, &str) = ("p", "r");
+const WAIT: Duration = Duration::from_secs(1);
+
+fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .retry(RetryPolicy::fixed(3, WAIT))
+}
+
+fn row() -> DynamicEntity {
+    let mut row = DynamicEntity::new(KEY.0, KEY.1);
+    row.set("Text", "some text");
+    row
+}
+
+async fn table(service: &TableServiceClient) -> TableClient<DynamicEntity> {
+    let table = service.table_named("Rows");
+    table.create().await.unwrap();
+    table.insert(&row()).await.unwrap();
+    table
+}
+
+/// Cuts the next responses to an operation. The function that it returns counts them.
+fn cut(mock: &MockTableService, operation: Operation, times: usize) -> impl Fn() -> usize {
+    let added = mock.faults().add(Fault::truncate_reply().on(operation).times(times));
+    move || added.struck()
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_are_repeated() {
+    let mock = MockTableService::new();
+    let service = builder(&mock).build().unwrap();
+    let table = table(&service).await;
+    let missing = ("p", "missing");
+
+    let struck = cut(&mock, Operation::Get, 2);
+    assert_eq!(
+        table.get(KEY).await.unwrap().entity.get::<String>("Text").unwrap().unwrap(),
+        "some text"
+    );
+    assert_eq!(struck(), 2);
+    let struck = cut(&mock, Operation::Get, 2);
+    assert!(table.get_if_exists(missing).await.unwrap().is_none());
+    assert_eq!(struck(), 2);
+    let struck = cut(&mock, Operation::Get, 2);
+    assert!(table.get(missing).await.unwrap_err().is_not_found());
+    assert_eq!(struck(), 2);
+    let struck = cut(&mock, Operation::Get, 2);
+    assert!(table.contains(KEY).await.unwrap());
+    assert_eq!(struck(), 2);
+    let struck = cut(&mock, Operation::Get, 2);
+    assert_eq!(table.get_many([KEY, missing]).await.unwrap().iter().flatten().count(), 1);
+    assert_eq!(struck(), 2);
+    let struck = cut(&mock, Operation::Get, 2);
+    let point = table.query().filter_text("PartitionKey eq 'p' and RowKey eq 'r'");
+    assert_eq!(point.await.unwrap().len(), 1);
+    assert_eq!(struck(), 2);
+
+    let struck = cut(&mock, Operation::Query, 3);
+    assert_eq!(table.query().await.unwrap().len(), 1);
+    assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::Query, 3);
+    assert_eq!(table.query().stream().try_collect::<Vec<_>>().await.unwrap().len(), 1);
+    assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::ListTables, 3);
+    assert_eq!(service.list_tables().await.unwrap(), ["Rows"]);
+    assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::GetTableAcl, 3);
+    assert!(table.access_policies().await.is_ok());
+    assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::GetServiceProperties, 3);
+    assert!(service.properties().await.is_ok());
+    assert_eq!(struck(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_in_atom_and_in_a_batch_are_repeated() {
+    let mock = MockTableService::new();
+    let atom =
+        builder(&mock).service_version(ServiceVersion::V2013_08_15).format(PayloadFormat::Atom);
+    let table = table(&atom.build().unwrap()).await;
+    let struck = cut(&mock, Operation::Query, 3);
+    assert_eq!(table.query().await.unwrap().len(), 1);
+    assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::Get, 3);
+    assert!(table.get(KEY).await.is_ok());
+    assert_eq!(struck(), 3);
+
+    // These keys are too long for a URL, so the row is read in a batch.
+    let service = builder(&mock).build().unwrap();
+    let table = service.table_named::<DynamicEntity>("Rows");
+    let key = EntityKey::new("字".repeat(1024), "語".repeat(1024));
+    table.insert(&DynamicEntity::new(&*key.partition_key, &*key.row_key)).await.unwrap();
+    mock.requests().clear();
+    mock.faults().add(Fault::truncate_reply().times(3));
+    assert_eq!(table.get(&key).await.unwrap().entity.key(), &key);
+    assert_eq!(mock.requests().total(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_have_the_limits_of_lost_responses() {
+    let mock = MockTableService::new();
+    let service = builder(&mock).build().unwrap();
+    let table = table(&service).await;
+    mock.faults().add(Fault::truncate_reply());
+
+    let start = Instant::now();
+    let error = table.get(KEY).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::UnexpectedReply, 4));
+    assert_eq!((error.status(), error.outcome()), (Some(200), Outcome::NotApplied));
+    // The first retry is immediate, as after a broken connection.
+    assert_eq!(start.elapsed().as_secs(), 2);
+
+    let error = table.get(KEY).retry(RetryPolicy::none()).await.unwrap_err();
+    assert_eq!(error.attempts(), 1);
+    let error = table.query().deadline(Duration::from_millis(1500)).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::UnexpectedReply, 3));
+    let poor = builder(&mock).retry_budget(Some(5)).build().unwrap();
+    let table = poor.table_named::<DynamicEntity>("Rows");
+    assert_eq!(table.get(KEY).await.unwrap_err().attempts(), 2);
+    assert_eq!(table.get(KEY).await.unwrap_err().attempts(), 1, "the budget is spent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_that_a_struct_cannot_decode_is_read_once() {
+    #[derive(Debug, TableEntity)]
+    #[table(rename_all = "PascalCase")]
+    struct Number {
+        #[table(partition_key)]
+        partition: String,
+        #[table(row_key)]
+        row: String,
+        text: i32,
+    }
+    let mock = MockTableService::new();
+    let service = builder(&mock).build().unwrap();
+    table(&service).await;
+    let numbers = service.table_named::<Number>("Rows");
+    mock.requests().clear();
+    assert_eq!(numbers.get(KEY).await.unwrap_err().kind(), ErrorKind::Decode);
+    assert_eq!(numbers.query().await.unwrap_err().kind(), ErrorKind::Decode);
+    assert_eq!(mock.requests().total(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_head_proves_success_is_applied() {
+    let mock = MockTableService::new();
+    // This version returns the inserted entity.
+    let service =
+        builder(&mock).service_version(ServiceVersion::V2009_04_14).resolve_outcomes(false);
+    let table = table(&service.build().unwrap()).await;
+    mock.requests().clear();
+    let struck = cut(&mock, Operation::Insert, 1);
+    let inserted = table.insert(&DynamicEntity::new("p", "other")).await.unwrap();
+    assert_eq!((inserted.confirmation, inserted.status), (Confirmation::Response, 201));
+    assert_eq!((struck(), mock.requests().total()), (1, 1));
+}
+
+/// The results in a batch are its body, so a damaged one proves nothing.
+#[tokio::test(start_paused = true)]
+async fn a_damaged_batch_leaves_the_attempt_open() {
+    for resolves in [false, true] {
+        let mock = MockTableService::new();
+        let service = builder(&mock).resolve_outcomes(resolves).build().unwrap();
+        let table = table(&service).await;
+        let rows = |n: u32| ["a", "b"].map(|row| DynamicEntity::new(format!("p{n}"), row));
+
+        let struck = cut(&mock, Operation::Transaction, 1);
+        let [a, b] = rows(1);
+        let committed = table.transaction().insert(&a).insert(&b).await;
+        let is_true = match committed {
+            Ok(committed) => resolves && committed.confirmation == Confirmation::Comparison,
+            Err(error) => !resolves && error.outcome() == Outcome::Unknown,
+        };
+        assert!(is_true);
+        assert_eq!(struck(), 1);
+
+        let struck = cut(&mock, Operation::Transaction, 1);
+        let inserts = rows(2).map(BulkOperation::Insert);
+        let report = match table.bulk().run(inserts).await {
+            Ok(report) => report,
+            Err(error) => error.into_report(),
+        };
+        let (applied, unknown) = (report.progress.applied, report.progress.unknown);
+        assert_eq!((applied, unknown), if resolves { (2, 0) } else { (0, 2) });
+        assert_eq!(struck(), 1);
+
+        let struck = cut(&mock, Operation::Transaction, 1);
+        let mut context = TableContext::new(&service);
+        for row in rows(3) {
+            context.table_named::<DynamicEntity>("Rows").add(&row).unwrap();
+        }
+        let saved = context.save_changes_with(SaveOptions::per_partition()).await.unwrap();
+        let is_read_back = |result: &SaveResult| {
+            matches!(
+                result.outcome,
+                SaveOutcome::Applied { confirmation: Confirmation::Comparison, .. }
+            )
+        };
+        assert!(saved.results.iter().all(is_read_back), "{saved:?}");
+        assert_eq!(struck(), 1);
+        assert_eq!(mock.row_count("Rows"), Some(7));
+        table.delete(KEY, IfMatch::Any).await.unwrap();
+    }
+}
