@@ -94,6 +94,23 @@ fn a_row_alone_is_sent_without_a_transaction() {
     assert_eq!(chunk.request().path, "/$batch");
 }
 
+/// An import with many partitions must not need more memory than one with few.
+#[test]
+fn partitions_without_rows_hold_no_memory_of_rows() {
+    let (mut window, now) = (window(), Instant::now());
+    for n in 0..2_000 {
+        window.push(row(n.into(), (n % 4) as u8, n, 0), now).unwrap();
+    }
+    assert!(window.row_capacity() >= 2_000);
+    while let Some(chunk) = window.take(now, true) {
+        for row in &chunk.rows {
+            window.end(row, None, now);
+        }
+    }
+    assert!(window.is_empty());
+    assert_eq!(window.row_capacity(), 0);
+}
+
 #[test]
 fn a_throttled_partition_waits_and_the_others_do_not() {
     let (mut window, now) = (window(), Instant::now());

@@ -83,6 +83,13 @@ impl Partition {
         self.closed.as_ref().or_else(|| self.open.get(row_key))
     }
 
+    /// Frees the memory of rows that have ended: an input with many partitions leaves many without rows.
+    fn release_memory(&mut self) {
+        self.ready.shrink_to_fit();
+        self.waiting.shrink_to_fit();
+        self.again.shrink_to_fit();
+    }
+
     /// Whether the partition has no state to keep besides its rate limit.
     fn is_forgettable(&self) -> bool {
         self.waiting.is_empty() && self.open.is_empty() && self.closed.is_none()
@@ -102,6 +109,13 @@ impl Window {
             most_rows,
             most_bytes,
         }
+    }
+
+    /// The number of rows that its partitions have memory for.
+    #[cfg(test)]
+    pub(super) fn row_capacity(&self) -> usize {
+        let of = |it: &Partition| it.ready.capacity() + it.waiting.capacity() + it.again.capacity();
+        self.partitions.values().map(of).sum()
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -310,6 +324,7 @@ impl Window {
         }
         if partition.waiting.is_empty() {
             self.idle += 1;
+            partition.release_memory();
         } else {
             self.set_turn(&name, now);
         }
