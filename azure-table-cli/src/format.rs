@@ -2,7 +2,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod jsonl;
-mod lines;
+pub(crate) mod lines;
 mod output;
 pub(crate) mod parquet;
 pub(crate) mod value;

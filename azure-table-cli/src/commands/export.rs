@@ -7,6 +7,7 @@ mod convert;
 mod download;
 mod files;
 mod position;
+mod tail;
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -129,6 +130,9 @@ impl Export {
             position = Position::default();
             note(globals, &format!("{reason}: the export begins again"));
         } else if let Some(saved) = saved {
+            if !position.is_complete && self.download.has_key_order && rows.exists() {
+                position = position.after_whole_rows(rows)?;
+            }
             saved.note(position.rows, globals);
         }
         if !position.is_complete {

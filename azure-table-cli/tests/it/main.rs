@@ -18,6 +18,8 @@ mod count;
 mod diff;
 mod file_kills;
 mod files;
+#[cfg(unix)]
+mod full_disk;
 mod key_order;
 mod program;
 #[cfg(target_os = "linux")]
