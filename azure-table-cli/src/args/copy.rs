@@ -41,6 +41,9 @@ pub(crate) struct Copy {
     /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// Time between two saves of the checkpoint, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) save_every: u64,
     /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,

@@ -84,6 +84,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         concurrency: args.concurrency.into(),
         give_up_after: Duration::from_secs(args.give_up_after),
         is_resumed,
+        save_every: Duration::from_millis(args.save_every),
         checkpoint,
         refused,
         progress,

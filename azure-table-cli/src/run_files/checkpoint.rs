@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -15,9 +15,6 @@ use crate::args::Globals;
 use crate::failure::{Failure, Result};
 use crate::output::note;
 use crate::progress::counted;
-
-/// The time between two saves of a running command.
-pub(crate) const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 const VERSION: u64 = 1;
 const TEMPORARY: &str = ".tmp";

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
 use serde_json::Value;
 
+use crate::files::fill;
 use crate::support::{Emulator, Folder, Run};
 
 /// A source with the table `Blogs`, and a target.
@@ -230,4 +232,34 @@ async fn a_resumed_insert_compares_the_rows_that_exist() {
     let refused = pair.refused();
     assert_eq!((refused.len(), &refused[0]["PartitionKey"]), (1, &Value::from("p05")));
     assert!(!pair.path("Blogs-Copy.checkpoint").exists());
+}
+
+#[tokio::test]
+async fn save_every_sets_the_time_between_two_saves() {
+    let pair = Pair::new();
+    fill(&pair.source, "Blogs", 3000).await;
+    let slow = r#"{"faults":[{"fault":"delay_reply","milliseconds":100}]}"#;
+    pair.target.add_faults(slow);
+    let mut copy =
+        pair.source.command(&["copy", "Blogs", "Copy", "--create", "--to", "env:TARGET"]);
+    copy.args(["--save-every", "20", "--concurrency", "1"]).current_dir(pair.folder.path());
+    let mut copy = copy.env("TARGET", pair.target.connection_string()).spawn().unwrap();
+    let copied = || {
+        let text = fs::read(pair.path("Blogs-Copy.checkpoint")).ok()?;
+        let saved: Value = serde_json::from_slice(&text).ok()?;
+        saved["position"]["copied"].as_u64().filter(|copied| *copied > 0)
+    };
+    let begin = Instant::now();
+    while copied().is_none() {
+        assert!(copy.try_wait().unwrap().is_none(), "the copy ended without a save");
+        assert!(begin.elapsed() < Duration::from_secs(4), "no row was saved");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    copy.kill().unwrap();
+    copy.wait().unwrap();
+    pair.target.end_faults();
+    let resumed = pair.copy(&["--resume"]);
+    assert!(resumed.err.contains("continues after"), "{resumed:?}");
+    resumed.done();
+    pair.diff().done();
 }

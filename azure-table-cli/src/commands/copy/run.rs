@@ -21,7 +21,7 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::key_order;
 use crate::progress::Progress;
-use crate::run_files::checkpoint::{CheckpointFile, SAVE_EVERY};
+use crate::run_files::checkpoint::CheckpointFile;
 use crate::run_files::row_list::RowList;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
@@ -42,6 +42,8 @@ pub(super) struct Run {
     pub(super) concurrency: usize,
     pub(super) give_up_after: Duration,
     pub(super) is_resumed: bool,
+    /// The time between two saves of the checkpoint.
+    pub(super) save_every: Duration,
     pub(super) checkpoint: CheckpointFile,
     pub(super) refused: RowList,
     pub(super) progress: Progress,
@@ -110,7 +112,7 @@ impl Run {
         let bulk = self.bulk(&shared)?;
         let monitor = bulk.monitor();
         let (mut bulk, mut stop) = (pin!(bulk.try_run_stream(rows)), pin!(interrupt.wait()));
-        let mut timer = interval_at(Instant::now() + SAVE_EVERY, SAVE_EVERY);
+        let mut timer = interval_at(Instant::now() + self.save_every, self.save_every);
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_interrupted = loop {
             tokio::select! {
