@@ -34,6 +34,8 @@ struct State {
 struct Figures {
     label: &'static str,
     rows: u64,
+    /// The rows that were refused, not sent, or have an unknown outcome.
+    not_applied: u64,
     bytes: u64,
     /// The rows that an earlier run did, which this one resumes. They do not count as its speed.
     earlier: u64,
@@ -70,6 +72,11 @@ impl Progress {
     /// Adds rows that are done.
     pub(crate) fn add_rows(&self, rows: u64) {
         self.change(|figures| figures.rows += rows);
+    }
+
+    /// Adds rows that were refused, not sent, or have an unknown outcome.
+    pub(crate) fn add_not_applied(&self, rows: u64) {
+        self.change(|figures| figures.not_applied += rows);
     }
 
     /// Adds bytes that were read or written.
@@ -147,6 +154,9 @@ impl Figures {
             None => format!("{label}: {rows}"),
         };
         let mut parts = vec![rows];
+        if self.not_applied > 0 {
+            parts.push(format!("{} not applied", grouped(self.not_applied)));
+        }
         if self.bytes > 0 {
             parts.push(size(self.bytes));
         }
@@ -158,14 +168,14 @@ impl Figures {
     }
 
     fn time_left(&self, elapsed: Duration) -> Option<Duration> {
-        let left = self.total?.checked_sub(self.rows)?;
+        let left = self.total?.checked_sub(self.rows + self.not_applied)?;
         let seconds = left.checked_div(self.rate(elapsed))?;
         Some(Duration::from_secs(seconds))
     }
 
     /// Returns the rows per second of this run.
     fn rate(&self, elapsed: Duration) -> u64 {
-        let rows = self.rows.saturating_sub(self.earlier);
+        let rows = (self.rows + self.not_applied).saturating_sub(self.earlier);
         let rate = u128::from(rows) * 1000 / elapsed.as_millis().max(1);
         u64::try_from(rate).unwrap_or(u64::MAX)
     }

@@ -77,12 +77,13 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
 }
 
 fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
-    let (mut rows, mut skipped, mut bytes) = (0, 0, 0);
+    let (mut applied, mut not_applied, mut skipped, mut bytes) = (0, 0, 0, 0);
     bulk.on_progress(move |now| {
-        let done = now.finished() - now.skipped;
+        let others = now.failed + now.unknown + now.not_attempted;
         progress.add_earlier_rows(now.skipped - skipped);
-        progress.add_rows(done - rows);
+        progress.add_rows(now.applied - applied);
+        progress.add_not_applied(others - not_applied);
         progress.add_bytes(now.bytes - bytes);
-        (rows, skipped, bytes) = (done, now.skipped, now.bytes);
+        (applied, not_applied, skipped, bytes) = (now.applied, others, now.skipped, now.bytes);
     })
 }

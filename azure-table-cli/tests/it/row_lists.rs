@@ -102,3 +102,23 @@ async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
     emulator.run(&[&copy[..], &["--yes"]].concat()).done();
     assert!(!Path::new(&list).exists());
 }
+
+#[tokio::test]
+async fn the_progress_counts_refused_rows_apart() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let file = folder.file("rows.jsonl");
+    fs::write(&file, lines(0..4)).unwrap();
+    emulator.run(&["export", "Blogs", &file, "--yes"]).done();
+    let all = emulator.run(&["import", &file, "Blogs", "--mode", "insert"]);
+    assert!(all.err.contains("import: 0 rows of 3, 3 not applied"), "{all:?}");
+    all.failed(4);
+    let mut copy = emulator.command(&["copy", "Blogs", "Copy", "--create", "--expect", "3"]);
+    Run::of(&copy.current_dir(folder.path()).output().unwrap()).done();
+    emulator.run(&["delete", "Copy", "it's 1", "000001\u{e9}\u{1f600}", "--yes"]).done();
+    let mut again =
+        emulator.command(&["copy", "Blogs", "Copy", "--mode", "insert", "--expect", "3"]);
+    let again = Run::of(&again.current_dir(folder.path()).output().unwrap());
+    assert!(again.err.contains("copy: 1 row of 3, 2 not applied"), "{again:?}");
+    again.failed(4);
+}

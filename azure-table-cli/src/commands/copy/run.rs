@@ -184,9 +184,9 @@ impl Run {
         let later =
             if self.has_key_order { self.in_order(later, saved.position, shared) } else { later };
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
-        let (mode, shared) = (self.mode, Arc::clone(shared));
+        let (mode, shared, progress) = (self.mode, Arc::clone(shared), self.progress.clone());
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
-            let shared = Arc::clone(&shared);
+            let (shared, progress) = (Arc::clone(&shared), progress.clone());
             async move {
                 shared.permits.acquire().await.map_err(|_| Stop::TooManyUnresolved)?.forget();
                 let mut frontier = shared.lock();
@@ -197,6 +197,7 @@ impl Run {
                     }
                     Read::Refused(key, reason) => {
                         frontier.refuse(key, is_in_order, reason);
+                        progress.add_not_applied(1);
                         shared.advance(&mut frontier);
                     }
                     Read::Missing(key) => {
@@ -254,8 +255,10 @@ impl Run {
         let on_row = move |row: &RowResult| {
             let mut frontier = shared.lock();
             let state = state_of(&row.outcome);
-            if state != RowState::Unresolved {
-                progress.add_rows(1);
+            match state {
+                RowState::Copied => progress.add_rows(1),
+                RowState::Refused(_) => progress.add_not_applied(1),
+                RowState::Open | RowState::Unresolved => {}
             }
             frontier.end(row.index, state);
             shared.advance(&mut frontier);
