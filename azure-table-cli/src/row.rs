@@ -7,12 +7,13 @@ use std::path::Path;
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 
-use crate::args::Row;
+use crate::args::{Globals, Row};
 use crate::failure::{Failure, Result};
 use crate::format::{is_standard, jsonl, value};
+use crate::output::note;
 
-/// Reads the row of the arguments.
-pub(crate) fn read(args: &Row) -> Result<DynamicEntity> {
+/// Reads the row of the arguments. Notes the texts that look like values of another type.
+pub(crate) fn read(args: &Row, globals: &Globals) -> Result<DynamicEntity> {
     if let Some(path) = &args.json {
         let row = jsonl::read_row(text(path)?.trim_start_matches('\u{feff}'));
         return row.map_err(|why| {
@@ -29,6 +30,9 @@ pub(crate) fn read(args: &Row) -> Result<DynamicEntity> {
             return Err(Failure::usage(format!("the property {name:?} is given twice")));
         }
         row.set(name, value);
+        if let Some(typed) = with_likely_type(argument) {
+            note(globals, &format!("{name} is stored as text; with its likely type: {typed}"));
+        }
     }
     Ok(row)
 }
@@ -70,6 +74,16 @@ fn property(argument: &str) -> std::result::Result<(&str, EdmValue), String> {
     let value =
         value::parse(ty, text).map_err(|why| format!("the property {name:?} is invalid: {why}"))?;
     Ok((name, value))
+}
+
+/// Returns a property without a type as one with the type that writes its value in the same way, if there is one.
+fn with_likely_type(argument: &str) -> Option<String> {
+    const LIKELY: [EdmType; 4] =
+        [EdmType::Boolean, EdmType::Int32, EdmType::Int64, EdmType::Double];
+    let (name, text) = argument.split_once('=').filter(|(left, _)| !left.contains(':'))?;
+    let has_type = |ty: &EdmType| value::parse(*ty, text).is_ok_and(|it| it.to_string() == text);
+    let ty = LIKELY.into_iter().find(has_type)?;
+    Some(format!("{name}:{ty}={text}"))
 }
 
 #[cfg(test)]

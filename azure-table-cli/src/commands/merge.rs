@@ -9,7 +9,7 @@ use crate::output::Out;
 use crate::row;
 
 pub(crate) async fn run(args: Merge, globals: &Globals) -> Result<()> {
-    let entity = row::read(&args.row)?;
+    let entity = row::read(&args.row, globals)?;
     let table = globals.service()?.table_named::<DynamicEntity>(args.row.table);
     let written = match args.row.if_match {
         Some(version) => table.merge(&entity, if_match(&version)).await?,

@@ -272,3 +272,27 @@ fn names_of_tables_cannot_control_a_terminal() {
     }
     server.join().unwrap();
 }
+
+#[tokio::test]
+async fn texts_that_look_like_other_types_are_noted() {
+    let emulator = Emulator::start();
+    emulator.table("Blogs").await;
+    for (command, argument, advice) in [
+        ("put", "Rating=5", "Rating:Edm.Int32=5"),
+        ("merge", "Views=-3000000000", "Views:Edm.Int64=-3000000000"),
+        ("put", "Ratio=0.5", "Ratio:Edm.Double=0.5"),
+        ("put", "Yes=true", "Yes:Edm.Boolean=true"),
+    ] {
+        let run = emulator.run(&[command, "Blogs", "p", "r", argument]);
+        assert!(run.err.contains("as text") && run.err.contains(advice), "{argument}: {run:?}");
+        run.done();
+        let quiet = emulator.run(&[command, "Blogs", "p", "r", argument, "--quiet"]);
+        assert_eq!(quiet.err, "", "{argument}");
+    }
+    // The type is stated, or no other type would write the text.
+    let texts = ["A:Edm.String=5", "Zip=01067", "Version=1.10", "Text=Hello", "Yes=True", "Empty="];
+    for argument in texts {
+        let run = emulator.run(&["put", "Blogs", "p", "r", argument]);
+        assert_eq!((run.err.as_str(), run.code), ("", Some(0)), "{argument}");
+    }
+}
