@@ -11,10 +11,11 @@ use azure_table_client::edm::EdmDateTime;
 
 use crate::args::{Globals, Moment, Sas};
 use crate::failure::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, note};
 
 pub(crate) async fn run(args: Sas, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
+    check_protocol(service.endpoint(), &args, globals)?;
     let expiry = args.expires.map(end).transpose()?;
     let token = match &args.table {
         None => service.sign_account_sas(&account(&args, expiry)?)?,
@@ -34,6 +35,19 @@ pub(crate) async fn run(args: Sas, globals: &Globals) -> Result<()> {
     out.put(token.as_query())?;
     out.put("\n")?;
     out.flush()
+}
+
+/// A signature for HTTPS does not work at an address of plain HTTP, where emulators listen.
+fn check_protocol(endpoint: &str, args: &Sas, globals: &Globals) -> Result<()> {
+    if args.http || !endpoint.starts_with("http://") {
+        return Ok(());
+    }
+    let message = "the signature permits HTTPS only, and the address of the service is plain HTTP: add --http";
+    if args.url {
+        return Err(Failure::usage(message));
+    }
+    note(globals, message);
+    Ok(())
 }
 
 fn end(moment: Moment) -> Result<EdmDateTime> {

@@ -27,7 +27,7 @@ pub(crate) fn run(args: Sql, globals: &Globals) -> Result<()> {
         return Err(Failure::new(
             Exit::Failed,
             "azure-table-sql is not installed: it is neither in the folder of azure-table nor in PATH \
-             (cargo install azure-table-sql)",
+             (in a clone of the repository: cargo install --path data/azure-table-sql)",
         ));
     };
     let mut command = Command::new(&program);

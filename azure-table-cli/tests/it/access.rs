@@ -93,6 +93,13 @@ fn signatures_permit_what_they_state() {
     assert!(url.starts_with(&format!("{endpoint}/?sv=")) && url.contains("sp=l"), "{url}");
     let mut tables = command(&["tables", "--connection-from", "env:URL"]);
     assert_eq!(Run::of(&tables.env("URL", &url).output().unwrap()).done(), "Blogs\n");
+    // A signature for HTTPS does not work at an address of HTTP.
+    let table = ["sas", "--table", "Blogs", "-p", "r", "--expires", "1h"];
+    let error = emulator.run(&[&table[..], &["--url"]].concat()).failed(2);
+    assert!(error.contains("plain HTTP") && error.contains("add --http"), "{error}");
+    let noted = emulator.run(&table);
+    assert!(noted.err.contains("plain HTTP") && noted.err.contains("add --http"), "{noted:?}");
+    assert!(noted.done().contains("spr=https&"));
     for arguments in [
         &["sas", "--permissions", "x", "--expires", "1h"][..],
         &["sas", "--table", "Blogs", "--permissions", "w", "--expires", "1h"],
@@ -156,7 +163,7 @@ fn sql_becomes_the_program_with_the_connection_in_its_environment() {
     };
     let sql = ["--emulator", "sql", "-c", SCRIPT, "sh"];
     let error = run("", &sql).1.failed(1);
-    assert!(error.contains("cargo install azure-table-sql"), "{error}");
+    assert!(error.contains("cargo install --path data/azure-table-sql"), "{error}");
     std::os::unix::fs::symlink("/bin/sh", folder.path().join("azure-table-sql")).unwrap();
     let path = folder.path().to_str().unwrap();
     // Everything after `sql` is for the program.
