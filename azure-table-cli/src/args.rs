@@ -33,9 +33,16 @@ Exit codes:
 Credentials come from AZURE_STORAGE_CONNECTION_STRING or other variables, from a file, a prompt or a sign-in, and never \
 from arguments.";
 
+/// The beginning of the help: a newcomer needs no account.
+const BEGINNING: &str = "\
+Without an account, start the emulator and connect to it in another terminal:
+  azure-table serve
+  azure-table --emulator create Blogs
+";
+
 /// A command line for Azure Table Storage and Azure Cosmos DB for Table.
 #[derive(Debug, Parser)]
-#[command(name = "azure-table", version, after_help = EXIT_CODES, max_term_width = 100, propagate_version = true)]
+#[command(name = "azure-table", version, before_help = BEGINNING, after_help = EXIT_CODES, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) globals: Globals,

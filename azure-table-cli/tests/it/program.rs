@@ -8,6 +8,10 @@ use crate::support::{Emulator, Folder, Run, command, run};
 fn help_lists_the_commands_and_the_exit_codes() {
     let help = run(&["help"]).done();
     assert!(help.contains("whoami") && help.contains("130 interrupted"), "{help}");
+    assert!(
+        help.contains("azure-table serve") && help.contains("azure-table --emulator"),
+        "{help}"
+    );
     let help = run(&["query", "--help"]).done();
     assert!(help.contains("Example: azure-table query"), "{help}");
 }
