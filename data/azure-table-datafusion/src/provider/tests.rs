@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, Int64Array, RecordBatch};
 use azure_table_arrow::{Mixed, SchemaOptions};
-use azure_table_client::DynamicEntity;
 use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::{DynamicEntity, Operation};
 use datafusion::physical_plan::{collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext, ident, lit};
 use datafusion_catalog::TableProvider as _;
@@ -79,6 +79,25 @@ async fn only_the_columns_of_a_query_are_read() {
     assert_eq!(counts.value(0), 100);
     let names = scan(&session, "SELECT count(*) FROM t").await;
     assert!(names.contains("columns=[], filter=[none]"), "{names}");
+}
+
+/// Each listed partition is read by a request of its own.
+#[tokio::test]
+async fn a_list_of_partition_keys_reads_no_other_partition() {
+    let (mock, session) = session().await;
+    for keys in [2, 16, 200] {
+        let list = (0..keys).map(|n| format!("'p{n}'")).collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT Count FROM t WHERE PartitionKey IN ({list}) AND Text >= 't50'");
+        mock.requests().clear();
+        let rows = session.sql(&sql).await.unwrap().collect().await.unwrap();
+        let rows: usize = rows.iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(rows, 5 * usize::min(keys, 10), "{keys} keys");
+        assert_eq!(mock.requests().table_scans(), 0, "{keys} keys");
+        let queries = mock.requests().of(Operation::Query);
+        let is_of_one = |filter: String| filter.matches("PartitionKey eq").count() == 1;
+        assert!(queries.iter().all(|query| query.filter().is_some_and(is_of_one)), "{keys} keys");
+        assert!(queries.len() >= keys, "{keys} keys: {} queries", queries.len());
+    }
 }
 
 /// Filters that were promised in several calls may not fit into one request.

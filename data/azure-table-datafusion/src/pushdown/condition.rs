@@ -7,7 +7,7 @@ use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use super::{Forbidden, Pushed, comparison, prefix};
 
-/// The limit on nested conditions. Filters have at most 15 comparisons anyway.
+/// The limit on nested conditions. Filters other than lists have at most 15 comparisons anyway.
 const MAX_DEPTH: usize = 64;
 
 /// The translation of conditions on one table.

@@ -179,6 +179,22 @@ fn lists_and_ranges_are_chains() {
 }
 
 #[test]
+fn a_list_of_partition_keys_may_be_long() {
+    let keys = |count: u32| (0..count).map(|n| format!("p{n}")).collect::<Vec<_>>();
+    let list =
+        |count| ident("PartitionKey").in_list(keys(count).into_iter().map(lit).collect(), false);
+    for count in [14, 16, 1000] {
+        let keys: Vec<_> =
+            keys(count).iter().map(|key| format!("PartitionKey eq '{key}'")).collect();
+        exact(list(count), &keys.join(" or "));
+    }
+    not(list(1001));
+    let rows = |count: u32| ident("RowKey").in_list((0..count).map(lit).collect(), false);
+    not(rows(14));
+    not(list(16).or(text().eq(lit("a"))));
+}
+
+#[test]
 fn bounds_of_texts_are_below_the_surrogates() {
     for bound in ["\u{e000}", "a\u{ff5e}", "\u{1f600}b"] {
         not(text().gt(lit(bound)));
