@@ -18,7 +18,8 @@ use crate::run_files::row_list::RowList;
 /// The rows that were handed to the bulk run and have no outcome yet, and the lists of those that were not applied. The
 /// bulk run bounds their number by its window.
 pub(super) struct Rows {
-    waiting: HashMap<u64, DynamicEntity>,
+    /// The rows as JSON, which needs less memory than an entity.
+    waiting: HashMap<u64, Box<[u8]>>,
     pub(super) refused: RowList,
     pub(super) unknown: RowList,
     /// The number of rows that this run refused.
@@ -58,13 +59,13 @@ impl SharedRows {
 }
 
 /// A line of a list: `{"code":"…","index":7,"reason":"…","row":{…}}`.
-fn line(index: u64, row: &DynamicEntity, error: &Error) -> Vec<u8> {
+fn line(index: u64, row: &[u8], error: &Error) -> Vec<u8> {
     let code = error.code().map(ToString::to_string);
     let head = json!({ "index": index, "code": code, "reason": error.to_string() });
     let mut line = head.to_string().into_bytes();
     line.pop();
     line.extend_from_slice(b",\"row\":");
-    push_row(&mut line, row, false);
+    line.extend_from_slice(row);
     line.extend_from_slice(b"}\n");
     line
 }
@@ -94,7 +95,9 @@ pub(super) fn operations(
             }
         };
         if !resolved.is_resolved(index) {
-            rows.lock().waiting.insert(index, row.clone());
+            let mut json = Vec::new();
+            push_row(&mut json, &row, false);
+            rows.lock().waiting.insert(index, json.into());
         }
         index += 1;
         Ok(mode.operation(row))
