@@ -1,16 +1,20 @@
 //! Responses whose bodies are cut without any sign of it: reads are repeated, and the outcome of a write stays true.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::context::{SaveOptions, SaveOutcome, SaveResult, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
     Confirmation, DynamicEntity, EntityKey, ErrorKind, IfMatch, Operation, Outcome, PayloadFormat,
     RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
     TableServiceClientBuilder,
 };
 use futures_util::TryStreamExt as _;
+use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 const KEY: (&str, &str) = ("p", "r");
@@ -88,6 +92,58 @@ async fn reads_are_repeated() {
     let struck = cut(&mock, Operation::GetServiceProperties, 3);
     assert!(service.properties().await.is_ok());
     assert_eq!(struck(), 3);
+    let struck = cut(&mock, Operation::GetTable, 3);
+    assert!(!service.table_exists("Missing").await.unwrap());
+    assert_eq!(struck(), 3);
+    // Only an account with a secondary location has these statistics.
+    let text = mock.connection_string();
+    let endpoint = text.split(';').find_map(|part| part.strip_prefix("TableEndpoint=")).unwrap();
+    let secondary = format!("{}-secondary", endpoint.trim_end_matches('/'));
+    let service = builder(&mock).secondary_endpoint(&secondary).build().unwrap();
+    let struck = cut(&mock, Operation::GetStats, 3);
+    assert!(service.stats().await.is_ok());
+    assert_eq!(struck(), 3);
+}
+
+/// The response of another server to every request.
+#[derive(Debug)]
+struct Other(u16, &'static str, &'static str, AtomicUsize);
+
+impl Transport for Other {
+    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+        let Self(status, kind, body, sent) = self;
+        sent.fetch_add(1, Ordering::Relaxed);
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", kind.parse().unwrap());
+        headers.insert("retry-after", "60".parse().unwrap());
+        let status = StatusCode::from_u16(*status).unwrap();
+        Box::pin(async move { Ok(HttpResponse { status, headers, body: (*body).into() }) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_another_attempt_would_not_change_is_read_once() {
+    let json = "application/json";
+    for (status, kind, body, attempts) in [
+        (403, json, r#"{"message":"no"}"#, 1),
+        (403, json, "", 1),
+        (403, json, r#"{"message":"#, 4),
+        (404, "application/xml", "<nothing/>", 1),
+        (404, "application/xml", "<nothing>", 4),
+        (404, "text/html", "<p>", 1),
+        (200, json, r#"{"value":3}"#, 1),
+        (200, json, r#"{"value":["#, 4),
+        // The service requests a wait beyond the deadline, which is the policy's last decision.
+        (503, json, r#"{"odata.error":"#, 1),
+    ] {
+        let other = Arc::new(Other(status, kind, body, AtomicUsize::new(0)));
+        let mock = MockTableService::new();
+        let service = builder(&mock).transport(other.clone()).build().unwrap();
+        let table = service.table_named::<DynamicEntity>("Rows");
+        let error = table.query().deadline(Duration::from_secs(30)).await.unwrap_err();
+        let sent = other.3.load(Ordering::Relaxed);
+        assert_eq!((sent, error.attempts()), (attempts, attempts as u32), "{body}: {error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -88,6 +88,7 @@ impl Partition {
         self.ready.shrink_to_fit();
         self.waiting.shrink_to_fit();
         self.again.shrink_to_fit();
+        self.open.shrink_to_fit();
     }
 
     /// Whether the partition has no state to keep besides its rate limit.
@@ -114,7 +115,10 @@ impl Window {
     /// The number of rows that its partitions have memory for.
     #[cfg(test)]
     pub(super) fn row_capacity(&self) -> usize {
-        let of = |it: &Partition| it.ready.capacity() + it.waiting.capacity() + it.again.capacity();
+        let of = |it: &Partition| {
+            let waiting = it.ready.capacity() + it.waiting.capacity() + it.again.capacity();
+            waiting + it.open.capacity()
+        };
         self.partitions.values().map(of).sum()
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
+use serde::de::IgnoredAny;
 
 use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
 use crate::auth::{self, Credential, RefusedRequest};
@@ -89,7 +90,8 @@ impl Reply {
             let kind = self.header(&header::CONTENT_TYPE);
             let problem =
                 format!("not a Table service error ({})", kind.unwrap_or("no content type"));
-            if kind.is_some_and(announces_error) { damaged(problem) } else { foreign(problem) }
+            let is_damaged = kind.is_some_and(|kind| is_cut(kind, &self.body));
+            if is_damaged { damaged(problem) } else { foreign(problem) }
         };
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
@@ -253,13 +255,24 @@ impl Reply {
         read: fn(&Element) -> Result<T, InvalidXml>,
     ) -> Result<T, Error> {
         let reply = self.ok(request)?;
-        Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-            reply.unusable(damaged(format_args!("not a list of {name}")), request)
+        let root = reply.xml(request)?;
+        read(&root).map_err(|InvalidXml| {
+            reply.unusable(foreign(format_args!("not a list of {name}")), request)
         })
+    }
+
+    /// The document in a body that is XML in every format.
+    pub(super) fn xml(&self, request: &Request) -> Result<Element, Error> {
+        Element::read(&self.body)
+            .map_err(|InvalidXml| self.unusable(damaged("not valid XML"), request))
     }
 
     pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
+            // Well-formed JSON of another form, or beyond the limits of the client, does not change when it is read again.
+            ReadError::Json(error) if error.is_data() => {
+                foreign("not a result of the Table service").with_source(error)
+            }
             ReadError::Json(error) => damaged("not valid JSON").with_source(error),
             ReadError::Atom(error) => damaged("not valid Atom").with_source(error),
             ReadError::Decode(error) => Error::from(error),
@@ -282,11 +295,21 @@ fn sent_by_another(problem: impl Display) -> String {
     format!("the response is {problem}; a proxy or another server may have sent it")
 }
 
-/// Whether the service writes its errors with this media type.
-fn announces_error(media_type: &str) -> bool {
+/// Whether a body is not well formed in the format that its media type announces. Only the formats in which the service
+/// writes its errors are read.
+fn is_cut(media_type: &str, body: &[u8]) -> bool {
     let kind = media_type.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/xml")
-        || PayloadFormat::of_media_type(media_type).is_some()
+    if body.is_empty() {
+        false
+    } else if kind.eq_ignore_ascii_case("application/xml") {
+        Element::read(body).is_err()
+    } else {
+        match PayloadFormat::of_media_type(media_type) {
+            Some(PayloadFormat::Atom) => Element::read(body).is_err(),
+            Some(_) => serde_json::from_slice::<IgnoredAny>(body).is_err(),
+            None => false,
+        }
+    }
 }
 
 /// Whether the error is the service's 404 about a missing entity or table. A 404 can have other causes.

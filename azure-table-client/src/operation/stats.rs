@@ -63,8 +63,9 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
     let body = std::str::from_utf8(&reply.body).unwrap_or_default();
     let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
     let Some([Some(status), last_sync]) = texts else {
+        reply.xml(request)?;
         let message = "the response does not contain the state of the replication";
-        return Err(reply.unusable(Error::damaged_reply(message), request));
+        return Err(reply.unexpected(message, request));
     };
     Ok(ServiceStats {
         replication: match status.trim() {

@@ -10,7 +10,7 @@ use super::{Reply, Request};
 use crate::auth::{KeyInfo, UserDelegationKey};
 use crate::error::Error;
 use crate::wire::Operation;
-use crate::wire::xml_tree::{Element, InvalidXml};
+use crate::wire::xml_tree::InvalidXml;
 
 pub(crate) fn get(info: KeyInfo) -> Request {
     let body = info.write();
@@ -22,8 +22,7 @@ pub(crate) fn get(info: KeyInfo) -> Request {
 
 pub(crate) fn key(reply: Reply, request: &Request) -> Result<UserDelegationKey, Error> {
     let reply = reply.ok(request)?;
-    let key = Element::read(&reply.body)
-        .and_then(|root| UserDelegationKey::read(root, &request.resource));
+    let key = UserDelegationKey::read(reply.xml(request)?, &request.resource);
     key.map_err(|InvalidXml| {
         reply.unexpected("the response is not a user delegation key for tables", request)
     })

@@ -61,7 +61,7 @@ pub(super) struct Attempts<'c> {
     /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
     /// Whether the last attempt has a response that is not retried.
-    is_answered: bool,
+    has_final_response: bool,
     #[cfg(feature = "entra")]
     bearer: Bearer,
 }
@@ -120,7 +120,7 @@ impl<'c> Attempts<'c> {
             credential: pipeline.credential.get(),
             has_new_signature: false,
             spent: None,
-            is_answered: false,
+            has_final_response: false,
             #[cfg(feature = "entra")]
             bearer: Bearer::default(),
         })
@@ -133,17 +133,27 @@ impl<'c> Attempts<'c> {
         read: impl Fn(Reply) -> Result<T, Error>,
     ) -> Result<T, Error> {
         loop {
-            let error = match read(self.run().await?) {
-                Err(error) if error.is_damaged() && !self.request.is_write() => error,
+            let result = match self.run().await {
+                Ok(reply) => read(reply),
+                Err(error) => Err(error),
+            };
+            match result {
+                // A response that the policy has already decided not to retry stays the last one.
+                Err(error)
+                    if error.is_damaged()
+                        && self.has_final_response
+                        && !self.request.is_write() =>
+                {
+                    if !self.retries(&Failure::Damaged).await {
+                        return Err(error);
+                    }
+                }
                 result => {
-                    if self.is_answered {
+                    if self.has_final_response {
                         self.pipeline.budget.earn(self.spent);
                     }
                     return result;
                 }
-            };
-            if !self.retries(&Failure::Damaged).await {
-                return Err(error);
             }
         }
     }
@@ -164,7 +174,7 @@ impl<'c> Attempts<'c> {
                 Ok((_, response)) if self.has_new_token(&response)? => continue,
                 Ok((status, response)) if self.should_resend(status, &response) => continue,
                 Ok((_, response)) => {
-                    self.is_answered = true;
+                    self.has_final_response = true;
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
@@ -196,7 +206,7 @@ impl<'c> Attempts<'c> {
 
     /// Waits before the next attempt after a failure. Returns `false` if there is no further attempt.
     async fn retries(&mut self, failure: &Failure) -> bool {
-        self.is_answered = false;
+        self.has_final_response = false;
         let Some(wait) = self.wait(failure) else { return false };
         warn!(
             target: "azure_table_client",

@@ -79,6 +79,14 @@ fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_whose_response_is_cut_is_requested_again() {
+    let mock = with_tokens();
+    let cut = mock.faults().add(Fault::truncate_reply().times(2));
+    assert_eq!(key(&mock).await.account(), "devstoreaccount1");
+    assert_eq!((cut.struck(), mock.requests().total()), (2, 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_signature_with_a_user_delegation_key_gives_what_it_permits() {
     let mock = filled().await;
     let key = key(&mock).await;

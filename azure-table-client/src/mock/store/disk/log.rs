@@ -297,13 +297,13 @@ impl Log {
     }
 }
 
-/// Returns `true` for a file that a compaction has left: it is empty or begins like a data file.
+/// Returns `true` for a file that a compaction has left: it begins like a data file, or a crash has lost its first bytes.
 fn is_replacement(path: &Path) -> bool {
     let mut begin = Vec::new();
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
         && File::open(path)
             .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin))
-            .is_ok_and(|read| read == 0 || begin == MAGIC)
+            .is_ok_and(|_| MAGIC.starts_with(&begin) || begin.iter().all(|byte| *byte == 0))
 }
 
 struct Mark {
