@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure, Result};
 
 /// The limit on a line, and on a record of several lines. A row of the service is smaller, even if every character of
 /// it is escaped.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads lines. The last one needs no line break; a byte order mark at the start is skipped.

@@ -9,6 +9,15 @@ use crate::support::{Emulator, Folder, Run};
 /// The largest file that the export can write, in KiB.
 const LIMIT: usize = 300;
 
+/// Runs a command that cannot write a file beyond a size in KiB.
+fn run_limited(emulator: &Emulator, limit: usize, args: &[&str]) -> Run {
+    let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_azure-table")]).args(args);
+    command.env("AZURE_STORAGE_CONNECTION_STRING", emulator.connection_string());
+    Run::of(&command.stdin(Stdio::null()).output().unwrap())
+}
+
 #[tokio::test]
 async fn an_export_continues_after_the_last_whole_row() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
@@ -18,11 +27,7 @@ async fn an_export_continues_after_the_last_whole_row() {
         emulator.run(&[&["export", "Blogs", &expected, "--yes"], options].concat()).done();
         let file = folder.file("rows.jsonl");
         let export = [&["export", "Blogs", &file, "--yes"], options].concat();
-        let script = format!("trap '' XFSZ; ulimit -f {LIMIT}; exec \"$0\" \"$@\"");
-        let mut limited = Command::new("bash");
-        limited.args(["-c", &script, env!("CARGO_BIN_EXE_azure-table")]).args(&export);
-        limited.env("AZURE_STORAGE_CONNECTION_STRING", emulator.connection_string());
-        let error = Run::of(&limited.stdin(Stdio::null()).output().unwrap()).failed(1);
+        let error = run_limited(&emulator, LIMIT, &export).failed(1);
         assert!(error.contains("cannot write"), "{error}");
 
         let written = fs::read(folder.file("rows.jsonl.part")).unwrap();
@@ -38,6 +43,39 @@ async fn an_export_continues_after_the_last_whole_row() {
         error.done();
         assert_eq!(fs::read(&file).unwrap(), fs::read(&expected).unwrap());
     }
+}
+
+/// The system may return rows that it could not write to the disk. A second write of all rows fails at the limit.
+#[tokio::test]
+async fn a_resumed_export_writes_the_rows_after_its_checkpoint_again() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 300).await;
+    let expected = folder.file("expected.jsonl");
+    emulator.run(&["export", "Blogs", &expected]).done();
+    let rows = fs::read(&expected).unwrap();
+    let (file, part) = (folder.file("rows.jsonl"), folder.file("rows.jsonl.part"));
+    let checkpoint = folder.file("rows.jsonl.checkpoint");
+    emulator.add_faults(
+        r#"{"faults":[
+            {"fault":"proxy_page","status":403,"on":"Query","skip":1},
+            {"fault":"page_of","rows":10}
+        ]}"#,
+    );
+    emulator.run(&["export", "Blogs", &file]).failed(8);
+    emulator.end_faults();
+    let saved = fs::read(&checkpoint).unwrap();
+    assert!(saved.len() < 8 * 1024 && rows.len() > 16 * 1024, "{} {}", saved.len(), rows.len());
+    fs::write(&part, &rows).unwrap();
+
+    let resume = ["export", "Blogs", &file, "--resume"];
+    let error = run_limited(&emulator, 8, &resume).failed(1);
+    assert!(error.contains("cannot write") && error.contains("rows.jsonl.part"), "{error}");
+    assert_eq!(fs::read(&checkpoint).unwrap(), saved);
+    assert_eq!(fs::read(&part).unwrap(), rows);
+    let run = emulator.run(&resume);
+    assert!(run.err.contains("continues after 300 rows"), "{run:?}");
+    run.done();
+    assert_eq!(fs::read(&file).unwrap(), rows);
 }
 
 /// The file may end with anything after a power failure. A file without a checkpoint may be of another export.
@@ -69,6 +107,7 @@ async fn only_whole_rows_of_the_same_export_are_kept() {
         ([lines[next], &[0; 4096], lines[next + 1]].concat(), 1),
         ([lines[next + 1], lines[next]].concat(), 1),
         (lines[next - 1].to_vec(), 0),
+        ([b"\xef\xbb\xbf", lines[next]].concat(), 0),
         (b"{}\n".to_vec(), 0),
     ] {
         fs::write(&checkpoint, &saved).unwrap();

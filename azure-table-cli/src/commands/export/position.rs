@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, Failure, Result};
 
-/// The rows that are safely in the file.
+/// The rows that are in the file. The next save makes them durable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) rows: u64,
