@@ -22,13 +22,17 @@ pub(crate) fn run(args: &Man) -> Result<()> {
     written.map_err(|error| Failure::file("write the man pages to", &args.folder, error))
 }
 
-/// Writes the page of a command. `notes` is the title of the text behind the options of its help.
+/// Writes the page of a command. `notes` is the title of the text after the options of its help.
 fn write(command: &Command, notes: &str, folder: &Path) -> io::Result<()> {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let beginning = command.get_before_help().map(ToString::to_string);
     let page = Page::new(command.clone());
     let mut out = Vec::new();
     page.render_title(&mut out)?;
     page.render_name_section(&mut out)?;
+    if let Some(beginning) = beginning {
+        write!(out, ".SH \"FIRST STEPS\"\n{}", roff(&beginning))?;
+    }
     page.render_synopsis_section(&mut out)?;
     page.render_description_section(&mut out)?;
     page.render_options_section(&mut out)?;

@@ -102,12 +102,25 @@ fn messages_name_options_of_the_program() {
 }
 
 #[test]
+fn the_man_page_begins_with_how_to_start_an_emulator() {
+    let folder = Folder::new();
+    run(&["man", &folder.file("man1")]).done();
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table.1")).unwrap();
+    let section = page.split(".SH ").nth(2).unwrap();
+    let commands = ".nf\n  azure\\-table serve\n  azure\\-table \\-\\-emulator create Blogs\n.fi\n";
+    assert!(section.starts_with("\"FIRST STEPS\"\n") && section.contains(commands), "{page}");
+    let page = std::fs::read_to_string(folder.path().join("man1/azure-table-put.1")).unwrap();
+    assert!(!page.contains("FIRST STEPS"), "{page}");
+}
+
+#[test]
 fn the_man_page_keeps_the_table_of_exit_codes() {
     let folder = Folder::new();
     run(&["man", &folder.file("man1")]).done();
     let page = std::fs::read_to_string(folder.path().join("man1/azure-table.1")).unwrap();
     assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("EXTRA"), "{page}");
-    let table = page.split(".nf").nth(1).unwrap().split(".fi").next().unwrap();
+    let notes = page.split("EXIT STATUS").nth(1).unwrap();
+    let table = notes.split(".nf").nth(1).unwrap().split(".fi").next().unwrap();
     assert!(table.contains("0 done    ") && table.contains("130 interrupted"), "{page}");
     let page = std::fs::read_to_string(folder.path().join("man1/azure-table-put.1")).unwrap();
     assert!(page.contains(".SH EXAMPLES") && page.contains("azure\\-table put Blogs"), "{page}");
