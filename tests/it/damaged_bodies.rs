@@ -1,7 +1,7 @@
 //! Responses whose bodies are cut without any sign of it: reads are repeated, and the outcome of a write stays true.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
@@ -107,7 +107,7 @@ async fn reads_are_repeated() {
 
 /// The response of another server to every request.
 #[derive(Debug)]
-struct Other(u16, &'static str, &'static str, AtomicUsize);
+struct Other(u16, &'static str, &'static str, AtomicU32);
 
 impl Transport for Other {
     fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
@@ -136,13 +136,13 @@ async fn a_body_that_another_attempt_would_not_change_is_read_once() {
         // The service requests a wait beyond the deadline, which is the policy's last decision.
         (503, json, r#"{"odata.error":"#, 1),
     ] {
-        let other = Arc::new(Other(status, kind, body, AtomicUsize::new(0)));
+        let other = Arc::new(Other(status, kind, body, AtomicU32::new(0)));
         let mock = MockTableService::new();
         let service = builder(&mock).transport(other.clone()).build().unwrap();
         let table = service.table_named::<DynamicEntity>("Rows");
         let error = table.query().deadline(Duration::from_secs(30)).await.unwrap_err();
         let sent = other.3.load(Ordering::Relaxed);
-        assert_eq!((sent, error.attempts()), (attempts, attempts as u32), "{body}: {error}");
+        assert_eq!((sent, error.attempts()), (attempts, attempts), "{body}: {error}");
     }
 }
 
