@@ -37,8 +37,8 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Returns `true` before the Table service itself, whose responses repeat headers of the request and state the level
-    /// of JSON.
+    /// Returns `true` before the Table service itself, whose responses repeat the version of the request and state the
+    /// level of JSON.
     pub(super) const fn is_before_tables(self) -> bool {
         matches!(self, Self::Version | Self::FrontEnd)
     }

@@ -30,8 +30,8 @@ pub(super) struct Reply {
     headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Vec<u8>,
     pub(super) protection: Protection,
-    /// Whether the version and the client's id of the request are repeated.
-    repeats_headers: bool,
+    /// Whether the version of the request is repeated.
+    repeats_version: bool,
     /// The failure in the body, for the record.
     pub(super) failure: Option<Failure>,
 }
@@ -54,7 +54,7 @@ impl Reply {
             headers: Vec::with_capacity(8),
             body,
             protection: Protection::Full,
-            repeats_headers: true,
+            repeats_version: true,
             failure: None,
         }
     }
@@ -95,7 +95,7 @@ impl Reply {
         let mut reply = Self::new(failure.status, body);
         reply.set(header::CONTENT_TYPE, media_type);
         reply.failure = Some(failure.clone());
-        reply.repeats_headers = !failure.stage.is_before_tables();
+        reply.repeats_version = !failure.stage.is_before_tables();
         reply.protection = match failure.stage {
             Stage::Version | Stage::FrontEnd => Protection::None,
             Stage::Preparation => Protection::NoSniff,
@@ -164,7 +164,7 @@ impl Reply {
         for (name, value) in self.protection.headers() {
             self.set(name.clone(), value.clone());
         }
-        if self.repeats_headers && request.dialect.repeats_headers() {
+        if request.dialect.repeats_headers() {
             self.set_headers_of_request(&request.raw);
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
@@ -179,7 +179,8 @@ impl Reply {
     /// Sets the headers that repeat those of the request.
     fn set_headers_of_request(&mut self, request: &RawRequest<'_>) {
         // Earlier versions did not return the header.
-        if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
+        if self.repeats_version
+            && let Some(version) = request.headers.get(&headers::X_MS_VERSION)
             && version >= b"2009-09-19".as_slice()
             && let Ok(version) = HeaderValue::from_bytes(version)
         {
