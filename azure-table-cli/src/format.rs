@@ -2,7 +2,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod jsonl;
-pub(crate) mod lines;
+mod lines;
 mod output;
 pub(crate) mod parquet;
 pub(crate) mod value;
@@ -19,6 +19,7 @@ use clap::ValueEnum;
 
 use crate::failure::{Failure, Result};
 
+pub(crate) use lines::MAX_BYTES as MAX_LINE_BYTES;
 pub(crate) use output::Output;
 
 /// The path that means standard input or standard output.

@@ -4,8 +4,8 @@
 //! The program `azure-table-mock` calls [`run`], and so does `azure-table serve`. Tests in Rust need neither: they start
 //! the service in memory with `MockTableService`.
 //!
-//! Each module uses only modules to its left: `(folder, limits, options) <- (log, oauth, stream, tls) <- (accounts, health, start)
-//! <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
+//! Each module uses only modules to its left: `(control_token, folder, limits, options, socket) <- (body, log, oauth, stream, tls)
+//! <- (accounts, health, start) <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
 mod body;

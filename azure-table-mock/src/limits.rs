@@ -116,7 +116,7 @@ pub(crate) struct Share {
     turn: Option<OwnedSemaphorePermit>,
 }
 
-/// There is no room in time.
+/// A request did not get room within its longest wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 

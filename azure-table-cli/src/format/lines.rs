@@ -10,24 +10,24 @@ pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads lines. The last one needs no line break; a byte order mark at the start is skipped.
-pub(crate) struct Lines {
+pub(super) struct Lines {
     input: Box<dyn BufRead + Send>,
     name: String,
     number: u64,
 }
 
 impl Lines {
-    pub(crate) fn new(input: Box<dyn BufRead + Send>, name: String) -> Self {
+    pub(super) fn new(input: Box<dyn BufRead + Send>, name: String) -> Self {
         Self { input, name, number: 0 }
     }
 
     /// The number of the line that was read last, from 1.
-    pub(crate) fn number(&self) -> u64 {
+    pub(super) fn number(&self) -> u64 {
         self.number
     }
 
     /// Appends the next line with its line break. Returns `false` at the end of the file.
-    pub(crate) fn append_to(&mut self, text: &mut Vec<u8>) -> Result<bool> {
+    pub(super) fn append_to(&mut self, text: &mut Vec<u8>) -> Result<bool> {
         let start = text.len();
         let limit = (MAX_BYTES + 1).saturating_sub(start) as u64;
         let read = self.input.by_ref().take(limit).read_until(b'\n', text);
@@ -46,7 +46,7 @@ impl Lines {
     }
 
     /// The error of a line: `rows.jsonl:7: why`.
-    pub(crate) fn error(&self, line: u64, why: &str) -> Failure {
+    pub(super) fn error(&self, line: u64, why: &str) -> Failure {
         Failure::new(Exit::Failed, format!("{}:{line}: {why}", self.name))
     }
 }

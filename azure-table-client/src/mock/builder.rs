@@ -124,7 +124,7 @@ impl MockTableServiceBuilder {
     }
 
     /// Specifies whether an Int32 literal in a filter also matches Int64 and Double values: `Count ge 10` then matches
-    /// the Int64 10. The default is no match, because [the documentation][querying] requires a literal of the
+    /// the Int64 10. By default it does not, because [the documentation][querying] requires a literal of the
     /// property's type, and a program that complies with it has the same results either way. Reports about the
     /// service contradict each other.
     ///

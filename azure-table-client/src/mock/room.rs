@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Returns `true` if a body may have this number of bytes. Otherwise a page ends early.
+/// The decision of a host on whether a body may grow to a number of bytes. Otherwise a page ends early.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a>(pub(super) &'a (dyn Fn(usize) -> bool + Send + Sync));
 

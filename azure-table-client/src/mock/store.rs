@@ -72,7 +72,7 @@ pub(super) enum JournalEntry {
         policies: Arc<Policies>,
     },
     ServiceProperties(Arc<ServiceProperties>),
-    /// Every row that is added from now on is newer than this time, the latest one in a deleted table.
+    /// The latest Timestamp in a deleted table. Rows that are added from now on are newer.
     LastDeleted(EdmDateTime),
 }
 

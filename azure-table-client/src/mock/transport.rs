@@ -90,7 +90,7 @@ impl MockTableService {
                 wait(effects.delay_request).await;
                 return Err(broken(TransportErrorKind::Interrupted));
             }
-            // Nobody notices that a read was never delivered.
+            // A read changes nothing, so it ends with its caller.
             None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
                 wait(effects.delay_request).await;
                 self.deliver_due_in_steps().await;

@@ -63,6 +63,7 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
     let body = std::str::from_utf8(&reply.body).unwrap_or_default();
     let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
     let Some([Some(status), last_sync]) = texts else {
+        // Only a document that is cut is read again.
         reply.xml(request)?;
         let message = "the response does not contain the state of the replication";
         return Err(reply.unexpected(message, request));

@@ -204,7 +204,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Waits before the next attempt after a failure. Returns `false` if there is no further attempt.
+    /// Waits before the next attempt. Returns `false` if the policy, the deadline or the retry budget allows none.
     async fn retries(&mut self, failure: &Failure) -> bool {
         self.has_final_response = false;
         let Some(wait) = self.wait(failure) else { return false };

@@ -432,7 +432,7 @@ async fn a_client_that_sends_nothing_more_receives_its_response() {
         stream.write_all(request.as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
         let response = rest(&mut stream).await;
-        assert!(response.starts_with("HTTP/1.1 "), "{request}: {response}");
+        assert!(response.starts_with("HTTP/1.1 20"), "{request}: {response}");
     }
 }
 

@@ -80,10 +80,11 @@ pub(super) fn reset(shared: &Shared, query: &Query) -> Result<Value, Refusal> {
                 removed += usize::from(account.service.remove_table(table));
             }
             None => {
-                for table in account.service.table_names() {
-                    shared.page.forget(&account.name, &table);
+                let tables = account.service.table_names();
+                for table in &tables {
+                    shared.page.forget(&account.name, table);
                 }
-                removed += account.service.table_names().len();
+                removed += tables.len();
                 account.service.reset();
             }
         }

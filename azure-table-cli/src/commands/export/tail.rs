@@ -10,8 +10,7 @@ use azure_table_client::DynamicEntity;
 
 use super::position::Position;
 use crate::failure::{Failure, Result};
-use crate::format::jsonl;
-use crate::format::lines::MAX_BYTES;
+use crate::format::{MAX_LINE_BYTES, jsonl};
 use crate::key_order;
 
 impl Position {
@@ -31,7 +30,7 @@ impl Position {
         let (mut rows, mut again) = (BufReader::new(rows), BufWriter::new(again));
         let mut line = Vec::new();
         // The file may end with any bytes after an error.
-        while rows.by_ref().take(MAX_BYTES as u64).read_until(b'\n', &mut line).is_ok()
+        while rows.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).is_ok()
             && let Some(row) = whole_row(&line)
             && key_order::check(self.after.as_ref(), row.key()).is_ok()
         {

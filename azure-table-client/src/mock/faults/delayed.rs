@@ -17,7 +17,7 @@ use super::Effects;
 use crate::lock::lock;
 use crate::transport::{HttpRequest, HttpResponse};
 
-/// Requests that arrived but are delayed. Every access to the service first delivers those that are due, and
+/// Writes that arrived but are delayed; a delayed read ends with its caller. Every access to the service first delivers those that are due, and
 /// so does the task that waits for the response. The effect is that of a background task.
 ///
 /// A delivery runs in steps, like other requests. Each access runs the next step of it, so that the delivery
@@ -104,7 +104,7 @@ impl MockTableService {
 }
 
 impl Delayed {
-    /// Drops all requests, which then are never applied.
+    /// Drops all delayed writes without applying them.
     pub(in crate::mock) fn clear(&self) {
         lock(&self.0).clear();
     }

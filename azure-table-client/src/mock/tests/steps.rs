@@ -175,7 +175,7 @@ async fn a_delayed_read_ends_with_its_client() {
     start(&service, Method::GET, "/Blogs()", 1);
     tokio::time::advance(2 * delay).await;
     assert_eq!(send(&service, "GET", "/Tables", &[], "").status, 200);
-    assert_eq!(service.requests().total(), 1, "the query is not run for nobody");
+    assert_eq!(service.requests().total(), 1, "the query is not run");
     let uri = "http://127.0.0.1:1/devstoreaccount1/Blogs()".parse().unwrap();
     let started = tokio::time::Instant::now();
     let response = service.receive(HttpRequest::new(Method::GET, uri)).await.unwrap();

@@ -62,7 +62,8 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns `true` if the file has at least this length and is still the one at this path. A device has neither.
+/// Returns `true` if the file has at least this length and is still the one at this path. A device is always
+/// intact.
 pub(super) fn is_intact(file: &File, path: &Path, length: u64) -> io::Result<bool> {
     let found = file.metadata()?;
     Ok(!found.is_file() || found.len() >= length && is_at(file, path).unwrap_or(false))

@@ -109,16 +109,7 @@ impl Log {
             return Err(OpenError::Damaged { at: end.offset.min(mark.end.offset) });
         }
         let compacted = mark.compacted;
-        let log = Self {
-            file,
-            path,
-            is_aside: false,
-            end,
-            compacted,
-            pending: Vec::new(),
-            next: end,
-            is_renamed: false,
-        };
+        let log = Self::at(file, path, end, compacted);
         if end.offset < length {
             log.file.set_len(end.offset)?;
         }
@@ -132,6 +123,20 @@ impl Log {
             let _ = fs::remove_file(replacement_path(&log.path));
         }
         Ok(log)
+    }
+
+    /// A log at its path that ends at this position.
+    fn at(file: File, path: PathBuf, end: Position, compacted: u64) -> Self {
+        Self {
+            file,
+            path,
+            is_aside: false,
+            end,
+            compacted,
+            pending: Vec::new(),
+            next: end,
+            is_renamed: false,
+        }
     }
 
     /// Creates an empty log next to the file that [`put_in_place`](Self::put_in_place) replaces.
@@ -154,16 +159,7 @@ impl Log {
         file.set_len(RECORDS_AT)?;
         let end = Position { offset: RECORDS_AT, checksum };
         let path = path.to_owned();
-        let log = Self {
-            file,
-            path,
-            is_aside: true,
-            end,
-            compacted: RECORDS_AT,
-            pending: Vec::new(),
-            next: end,
-            is_renamed: false,
-        };
+        let log = Self { is_aside: true, ..Self::at(file, path, end, RECORDS_AT) };
         log.write_mark()?;
         log.file.sync_all()?;
         Ok(log)

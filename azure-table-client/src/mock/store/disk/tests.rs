@@ -146,7 +146,7 @@ fn a_foreign_file_at_the_place_of_a_compaction_stays() {
     assert_eq!(fs::read_to_string(&place).unwrap(), "another program's");
     let compacted = Log::create(&file.0, Dialect::AzureStorage).unwrap_err();
     assert!(compacted.to_string().contains("move it"), "{compacted}");
-    // What a compaction left is removed, also if a crash lost some or all of its first bytes.
+    // The file of an interrupted compaction is removed, also if a crash lost some or all of its first bytes.
     let whole = fs::read(&file.0).unwrap();
     for left in [&whole[..], &whole[..7], &[], &[0; 5000]] {
         fs::write(&place, left).unwrap();
