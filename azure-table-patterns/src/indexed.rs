@@ -1,6 +1,6 @@
-#![doc = include_str!("../docs/indexed.md")]
 #![doc = include_str!("../docs/links.md")]
 #![doc = include_str!("../docs/pictures.md")]
+#![doc = include_str!("../docs/indexed.md")]
 
 mod attempt;
 mod commit;

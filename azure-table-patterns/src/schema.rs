@@ -1,6 +1,6 @@
-#![doc = include_str!("../docs/schema.md")]
 #![doc = include_str!("../docs/links.md")]
 #![doc = include_str!("../docs/pictures.md")]
+#![doc = include_str!("../docs/schema.md")]
 
 mod compare;
 mod file;

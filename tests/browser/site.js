@@ -1,7 +1,8 @@
-// The documentation site in a browser: no page scrolls sideways on a phone, and the search finds pages. `.ci/site` runs it
-// with the folder of the site in SITE and the browser in CHROMIUM. `--screenshots FOLDER` leaves pictures there.
+// The documentation site in a browser: links lead to pages and anchors, no page scrolls sideways on a phone, and the
+// search finds pages. `.ci/site` runs it with the folder of the site in SITE and the browser in CHROMIUM. `--screenshots
+// FOLDER` leaves pictures there. Linkinator would report rustdoc's anchors as broken, because it does not decode them.
 
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
@@ -18,6 +19,8 @@ const flags = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
 const complaints = [];
+// Each link of the book, with a page that has it.
+const links = new Map();
 
 // Elements that are wider than the window, and that do not scroll within a block of their own. The page itself may not scroll:
 // mdBook hides that from the sizes of the document.
@@ -39,9 +42,30 @@ function widerThanTheWindow() {
     return found.map(it => `<${it.localName} class="${it.className}"> ends at ${Math.round(it.getBoundingClientRect().right)} px`);
 }
 
+// What a page of the book contains: its links, and what is wrong with its headings, ids and pictures.
+function contents() {
+    const headings = document.querySelectorAll("main h1").length;
+    const ids = [...document.querySelectorAll("[id]")].map(it => it.id);
+    const wrong = ids.filter((id, at) => ids.indexOf(id) < at).map(id => `the id ${id} is not unique`);
+    wrong.push(...[...document.images].filter(it => it.alt.length < 20).map(it => `${it.src} has no text`));
+    if (headings !== 1) {
+        wrong.push(`${headings} headings of the first level`);
+    }
+    return { wrong, links: [...document.links].map(it => it.href) };
+}
+
+const isFile = path => existsSync(path) && statSync(path).isFile();
+
+function isBroken(link) {
+    const { pathname, hash } = new URL(link);
+    const file = join(site, decodeURIComponent(pathname));
+    const anchor = decodeURIComponent(hash.slice(1));
+    return !isFile(file) || (anchor !== "" && !readFileSync(file, "utf8").includes(`id="${anchor}"`));
+}
+
 const server = createServer((request, response) => {
     const file = join(site, decodeURIComponent(new URL(request.url, "http://localhost").pathname));
-    if (!existsSync(file) || !statSync(file).isFile()) {
+    if (!isFile(file)) {
         response.writeHead(404).end();
         return;
     }
@@ -52,9 +76,9 @@ await new Promise(ready => server.listen(0, "127.0.0.1", ready));
 const origin = `http://127.0.0.1:${server.address().port}`;
 
 const files = await readdir(site, { recursive: true });
-const names = files.filter(name => name.endsWith(".html") && !/^api\/|^(404|print|toc)\.html$/.test(name)).sort();
+const book = files.filter(name => name.endsWith(".html") && !/^api\/|^(404|print|toc)\.html$/.test(name)).sort();
 const api = ["index.html", "context/struct.TableContext.html", "guide/units_of_work/index.html"];
-names.push(...api.map(name => `api/azure_table_client/${name}`));
+const names = [...book, ...api.map(name => `api/azure_table_client/${name}`)];
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: flags });
 for (const [width, theme] of [[390, "light"], [390, "navy"], [1280, "light"], [1280, "navy"]]) {
@@ -73,6 +97,11 @@ for (const [width, theme] of [[390, "light"], [390, "navy"], [1280, "light"], [1
     });
     for (const name of names) {
         await page.goto(`${origin}/${name}`);
+        if (width === 390 && theme === "light" && book.includes(name)) {
+            const found = await page.evaluate(contents);
+            complaints.push(...found.wrong.map(what => `${name}: ${what}`));
+            found.links.filter(link => link.startsWith(origin)).forEach(link => links.set(link, name));
+        }
         const wide = await page.evaluate(widerThanTheWindow);
         complaints.push(...wide.map(what => `${name}: ${what} in a window of ${width} px`));
         const empty = await page.evaluate(() => [...document.images].filter(it => !it.naturalWidth).map(it => it.src));
@@ -93,6 +122,9 @@ for (const [width, theme] of [[390, "light"], [390, "navy"], [1280, "light"], [1
 }
 await browser.close();
 server.close();
-console.log(`${names.length} pages in a browser at 390 and 1280 px, light and dark, ${complaints.length} complaints`);
+const broken = [...links].filter(([link]) => isBroken(link));
+complaints.push(...broken.map(([link, name]) => `${name}: ${link} is broken`));
+console.log(`${names.length} pages in a browser at 390 and 1280 px, light and dark, with ${links.size} links: `
+    + `${complaints.length} complaints`);
 complaints.forEach(line => console.log(line));
 process.exitCode = complaints.length > 0 ? 1 : 0;

@@ -2,7 +2,7 @@
 
 use azure_table_tests::fuzz::{generated, readers};
 
-/// `.ci/readers` compares them on 10 million bodies.
+/// The binary `readers` compares them on 10 million bodies.
 #[test]
 fn both_readers_of_json_agree_on_generated_bodies() {
     for seed in 0..20_000 {
