@@ -8,17 +8,12 @@ use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, RetryPolicy,
-    TableClient, TableServiceClient, TableServiceClientBuilder,
+    TableClient, TableServiceClientBuilder,
 };
 use tokio::time::{Instant, advance};
 
 fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .try_timeout(Duration::from_secs(30))
-        .resolve_outcomes(false)
+    mock.client_builder().try_timeout(Duration::from_secs(30)).resolve_outcomes(false)
 }
 
 /// A table whose client sends each request once.
@@ -423,14 +418,7 @@ async fn names_are_waited_for_by_clients_of_all_sorts() {
         [(ScanPolicy::Refuse, Metadata::Minimal), (ScanPolicy::Allow, Metadata::None)]
     {
         let mock = MockTableService::new();
-        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-            .unwrap()
-            .transport(mock.transport())
-            .clock(mock.clock())
-            .scans(scans)
-            .metadata(metadata)
-            .build()
-            .unwrap();
+        let service = mock.client_builder().scans(scans).metadata(metadata).build().unwrap();
         mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
         service.create_table("Blogs").await.unwrap();
         let start = Instant::now();

@@ -9,7 +9,6 @@ use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{CallOutcome, Finished, Observer};
 use azure_table_client::{
     Dialect, DynamicEntity, Error, ErrorKind, Operation, TableClient, TableEntity,
-    TableServiceClient,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::time::Instant;
@@ -334,10 +333,7 @@ impl Observer for Calls {
 }
 
 fn observed(mock: &MockTableService, calls: &Arc<Calls>) -> TableClient<DynamicEntity> {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
+    mock.client_builder()
         .observer(Arc::clone(calls) as Arc<dyn Observer>)
         .build()
         .unwrap()

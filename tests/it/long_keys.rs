@@ -90,8 +90,7 @@ async fn every_operation_reaches_them_in_each_dialect() {
     ];
     for speaking in spoken {
         let mock = MockTableService::new();
-        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let client = mock.client_builder();
         every_operation(&mock, &speaking(client).build().unwrap()).await;
     }
 }

@@ -14,10 +14,7 @@ use futures_util::stream;
 const KEY: (&str, &str) = ("p", "r");
 
 fn service(mock: &MockTableService, retries: u32) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
+    mock.client_builder()
         .retry(RetryPolicy::fixed(retries, Duration::from_millis(100)))
         .build()
         .unwrap()

@@ -4,17 +4,10 @@ use azure_table_client::client::ScanPolicy;
 use azure_table_client::entity::KeyRange;
 use azure_table_client::filter::{Condition, Filter, PlanKind};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{DynamicEntity, ErrorKind, TableClient, TableServiceClient};
+use azure_table_client::{DynamicEntity, ErrorKind, TableClient};
 
 fn client(mock: &MockTableService, policy: ScanPolicy) -> TableClient<DynamicEntity> {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .scans(policy)
-        .build()
-        .unwrap()
-        .table_named("Blogs")
+    mock.client_builder().scans(policy).build().unwrap().table_named("Blogs")
 }
 
 #[tokio::test]

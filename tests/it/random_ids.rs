@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use azure_table_client::bulk::{BulkOperation, RowOutcome};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, Operation, Outcome, TableClient, TableServiceClient};
+use azure_table_client::{DynamicEntity, Operation, Outcome, TableClient};
 use futures_util::stream;
 
 /// Files that may use a generator in the program, with the reason.
@@ -25,10 +25,7 @@ const GENERATORS: [(&str, &str); 8] = [
 const KEY: (&str, &str) = ("p", "r");
 
 fn program(mock: &MockTableService) -> TableClient<DynamicEntity> {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
+    mock.client_builder()
         .write_id_column("WriteId")
         .exact(true)
         .build()

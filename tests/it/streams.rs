@@ -6,9 +6,7 @@ use std::task::Poll;
 
 use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, Operation, TableClient, TableEntity, TableServiceClient,
-};
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, Operation, TableClient, TableEntity};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 
 async fn filled(mock: &MockTableService, rows: usize) -> TableClient<DynamicEntity> {
@@ -149,13 +147,7 @@ async fn no_request_goes_beyond_the_documented_comparisons() {
     // A service without the limit is queried with all keys at once.
     let mock = MockTableService::new();
     numbered(&mock).await;
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .max_comparisons(100)
-        .build()
-        .unwrap();
+    let client = mock.client_builder().max_comparisons(100).build().unwrap();
     let table = client.table_named::<DynamicEntity>("Rows");
     assert_eq!(table.query().filter_text(&text).await.unwrap().len(), 40);
     assert_eq!(mock.requests().count(Operation::Query), 1);

@@ -55,10 +55,7 @@ async fn write_batches(kind: Kind, rows: u32, write_id: bool, seed: u64) -> Coun
     fastrand::seed(seed);
     let batches = sized(10, 40);
     let mock = MockTableService::new();
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock());
+    let service = mock.client_builder();
     let service = if write_id { service.write_id_column(WRITE_ID) } else { service };
     let table = service.build().unwrap().table_named::<DynamicEntity>("Blogs");
     table.create().await.unwrap();

@@ -10,8 +10,7 @@ const ROWS: u32 = 200;
 const WRITE_ID: &str = "WriteId";
 
 fn table(mock: &MockTableService, write_id: Option<&str>) -> TableClient<DynamicEntity> {
-    let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let builder = builder.unwrap().transport(mock.transport()).clock(mock.clock());
+    let builder = mock.client_builder();
     let builder = match write_id {
         Some(column) => builder.write_id_column(column),
         None => builder,

@@ -6,9 +6,7 @@ use azure_table_client::context::{
     ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{
-    ErrorKind, IfMatch, Operation, RetryPolicy, TableEntity, TableServiceClient,
-};
+use azure_table_client::{ErrorKind, IfMatch, Operation, RetryPolicy, TableEntity};
 
 use super::{Blog, KEY, STARTS, Start, blog, context, in_state, service, state};
 
@@ -232,8 +230,7 @@ async fn refresh_refuses_no_tracking() {
 
 /// The reply to the save and the reads after it are lost.
 async fn with_unknown_outcome(mock: &MockTableService) -> TableContext {
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+    let client = mock.client_builder();
     let mut ctx = TableContext::new(&client.retry(RetryPolicy::none()).build().unwrap());
     ctx.query::<Blog>().await.unwrap();
     ctx.update(&blog("1", "local")).unwrap();

@@ -6,7 +6,6 @@ use azure_table_client::context::{EntityState, SaveOptions, SaveOutcome, TableCo
 use azure_table_client::mock::Fault;
 use azure_table_client::{
     DynamicEntity, ErrorCode, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
-    TableServiceClient,
 };
 
 use super::{Blog, Start, blog, context, in_state, service, state, stored};
@@ -422,13 +421,8 @@ async fn a_cursor_continues_after_a_row_that_cannot_be_decoded() {
 async fn rows_without_metadata_are_not_tracked() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .metadata(azure_table_client::Metadata::None)
-        .build()
-        .unwrap();
+    let client =
+        mock.client_builder().metadata(azure_table_client::Metadata::None).build().unwrap();
     let mut ctx = TableContext::new(&client);
     assert!(ctx.query::<Blog>().await.is_err());
 }

@@ -14,11 +14,8 @@ fn mock() -> MockTableService {
 
 /// A client that is built like one of an account.
 fn service(mock: &MockTableService) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
+    mock.client_builder()
         .dialect(Dialect::CosmosDb)
-        .transport(mock.transport())
-        .clock(mock.clock())
         .retry(RetryPolicy::fixed(3, Duration::from_millis(1)))
         .build()
         .unwrap()

@@ -32,8 +32,7 @@ impl Stage {
             };
             tags.push(tag);
         }
-        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let client = mock.client_builder();
         let client = client.try_timeout(TRY_TIMEOUT).exact(settings.exact && way.for_client);
         let client = if settings.write_id { client.write_id_column("WriteId") } else { client };
         let service = client.build().unwrap();
