@@ -9,6 +9,7 @@
     reason = "everything here is a test"
 )]
 
+mod blog;
 pub mod chaos;
 pub mod conformance;
 pub mod crashes;
@@ -16,6 +17,7 @@ pub mod fuzz;
 pub mod left_out;
 mod target;
 
+pub use blog::Blog;
 pub use target::{Server, SocketTransport, Spoken, Target};
 
 /// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.

@@ -1,24 +1,9 @@
 //! The unit of work against a service.
 
 use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
-use azure_table_client::{DynamicEntity, EntityKey, IfMatch, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, EntityKey, IfMatch, TableClient};
 
-use crate::Target;
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(rename_all = "PascalCase")]
-struct Blog {
-    #[table(partition_key)]
-    channel: String,
-    #[table(row_key)]
-    id: String,
-    text: String,
-    rating: Option<i32>,
-}
-
-fn blog(channel: &str, id: &str, text: &str) -> Blog {
-    Blog { channel: channel.into(), id: id.into(), text: text.into(), rating: Some(3) }
-}
+use crate::{Blog, Target};
 
 async fn texts(table: &TableClient<Blog>) -> Vec<String> {
     let rows = table.query().select(|b| (b.channel, b.id, b.text)).await.unwrap();
@@ -37,7 +22,7 @@ pub async fn a_unit_of_work(target: &Target) {
     ] {
         let table = target.table::<Blog>().await;
         for id in ["1", "2", "3", "4"] {
-            table.insert(&blog("c", id, "old")).await.unwrap();
+            table.insert(&Blog::new("c", id, "old")).await.unwrap();
         }
         let other = DynamicEntity::new("c", "3").with("Foreign", 5_i64);
         table.with_entity::<DynamicEntity>().merge(&other, IfMatch::Any).await.unwrap();
@@ -52,9 +37,9 @@ pub async fn a_unit_of_work(target: &Target) {
         // wrote, unless the program replaces all entities.
         blogs.update(&Blog { rating: None, ..read[2].clone() }).unwrap();
         blogs.delete(&read[3]).unwrap();
-        blogs.add(&blog("c", "4", "again")).unwrap();
-        blogs.add(&blog("c", "5 it's", "new")).unwrap();
-        blogs.add_or_merge(&blog("c", "6", "new")).unwrap();
+        blogs.add(&Blog::new("c", "4", "again")).unwrap();
+        blogs.add(&Blog::new("c", "5 it's", "new")).unwrap();
+        blogs.add_or_merge(&Blog::new("c", "6", "new")).unwrap();
         let report = ctx.save_changes_with(options.clone()).await.unwrap();
         assert_eq!((report.applied(), report.is_complete()), (6, true), "{options:?}");
         assert_eq!(texts(&table).await, ["c1 new", "c3 old", "c4 again", "c5 it's new", "c6 new"]);
@@ -81,14 +66,14 @@ pub async fn conflicts(target: &Target) {
     for (options, expected) in [(SaveOptions::each(), "mine"), (SaveOptions::atomic(), "old")] {
         let table = target.table::<Blog>().await;
         for id in ["1", "2"] {
-            table.insert(&blog("c", id, "old")).await.unwrap();
+            table.insert(&Blog::new("c", id, "old")).await.unwrap();
         }
         let name = table.name().to_owned();
         let mut ctx = TableContext::new(&target.service());
         ctx.table_named::<Blog>(&name).query().await.unwrap();
-        ctx.table_named(&name).update(&blog("c", "2", "mine")).unwrap();
-        ctx.table_named(&name).update(&blog("c", "1", "mine")).unwrap();
-        table.merge(&blog("c", "1", "theirs"), IfMatch::Any).await.unwrap();
+        ctx.table_named(&name).update(&Blog::new("c", "2", "mine")).unwrap();
+        ctx.table_named(&name).update(&Blog::new("c", "1", "mine")).unwrap();
+        table.merge(&Blog::new("c", "1", "theirs"), IfMatch::Any).await.unwrap();
         let error = ctx.save_changes_with(options.clone()).await.unwrap_err();
         assert!(error.error.is_precondition_failed(), "{error}");
         let failed = error.report.results.iter().find(|result| {
@@ -110,7 +95,7 @@ pub async fn many_changes(target: &Target) {
     let name = table.name().to_owned();
     let mut ctx = TableContext::new(&target.service());
     for n in 0..250 {
-        let new = blog(&format!("c{}", n % 2), &format!("{n:03}"), "new");
+        let new = Blog::new(&format!("c{}", n % 2), &format!("{n:03}"), "new");
         ctx.table_named(&name).add(&new).unwrap();
     }
     let report = ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();

@@ -2,40 +2,16 @@
 
 use azure_table_client::{DynamicEntity, ErrorCode, ErrorKind, IfMatch, TableEntity};
 
-use crate::Target;
+use crate::{Blog, Target};
 
-/// A struct with an optional field, as users write them.
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(rename_all = "PascalCase")]
-pub struct Blog {
-    /// The channel.
-    #[table(partition_key)]
-    pub channel: String,
-    /// The date.
-    #[table(row_key)]
-    pub posted: String,
-    /// The text.
-    pub text: String,
-    /// The rating, if there is one.
-    pub rating: Option<i32>,
-}
-
-impl Blog {
-    /// A blog with a rating.
-    pub fn new(posted: &str, text: &str, rating: i32) -> Self {
-        Self {
-            channel: "Channel9".into(),
-            posted: posted.into(),
-            text: text.into(),
-            rating: Some(rating),
-        }
-    }
+fn blog(id: &str, text: &str) -> Blog {
+    Blog::new("Channel9", id, text)
 }
 
 /// An entity is read back unchanged, with its version.
 pub async fn insert_and_get(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     let written = table.insert(&blog).await.unwrap();
     assert_eq!(written.status, target.created());
     assert!(written.request_id.is_some());
@@ -48,9 +24,9 @@ pub async fn insert_and_get(target: &Target) {
 /// An insert never overwrites.
 pub async fn insert_twice(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     table.insert(&blog).await.unwrap();
-    let error = table.insert(&Blog::new("1", "Other", 4)).await.unwrap_err();
+    let error = table.insert(&Blog { text: "Other".into(), ..blog.clone() }).await.unwrap_err();
     assert!(error.is_conflict());
     assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
     assert_eq!(table.get(blog.entity_key().unwrap()).await.unwrap().entity, blog);
@@ -69,7 +45,7 @@ pub async fn get_missing(target: &Target) {
 /// A missing entity is `None` where the call allows it.
 pub async fn get_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     assert_eq!(table.get_if_exists(blog.entity_key().unwrap()).await.unwrap(), None);
     table.insert(&blog).await.unwrap();
     assert_eq!(
@@ -82,7 +58,7 @@ pub async fn get_if_exists(target: &Target) {
 /// A missing table is never mistaken for a missing entity.
 pub async fn missing_table(target: &Target) {
     let table = target.service().table_named::<Blog>(target.unique_name());
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     let errors = [
         table.insert(&blog).await.unwrap_err(),
         table.get(blog.entity_key().unwrap()).await.unwrap_err(),
@@ -132,7 +108,7 @@ pub async fn replace_removes_other_properties(target: &Target) {
 /// The upsert that merges.
 pub async fn insert_or_merge_both_ways(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     table.insert_or_merge(&blog).await.unwrap();
     table.insert_or_merge(&Blog { rating: None, text: "Hi".into(), ..blog.clone() }).await.unwrap();
     let read = table.get(blog.entity_key().unwrap()).await.unwrap();
@@ -143,7 +119,7 @@ pub async fn insert_or_merge_both_ways(target: &Target) {
 /// The upsert that replaces.
 pub async fn insert_or_replace_both_ways(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     table.insert_or_replace(&blog).await.unwrap();
     let second = Blog { rating: None, text: "Hi".into(), ..blog.clone() };
     let written = table.insert_or_replace(&second).await.unwrap();
@@ -156,7 +132,7 @@ pub async fn insert_or_replace_both_ways(target: &Target) {
 /// A deleted entity is gone, and deleting it again is a 404.
 pub async fn delete(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     let written = table.insert(&blog).await.unwrap();
     assert_eq!(table.delete(blog.entity_key().unwrap(), &written.etag).await.unwrap().status, 204);
     assert_eq!(table.get_if_exists(blog.entity_key().unwrap()).await.unwrap(), None);
@@ -169,7 +145,7 @@ pub async fn delete(target: &Target) {
 /// `delete_if_exists` reports whether the entity existed.
 pub async fn delete_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     assert!(!table.delete_if_exists(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap());
     table.insert(&blog).await.unwrap();
     assert!(table.delete_if_exists(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap());
@@ -179,7 +155,7 @@ pub async fn delete_if_exists(target: &Target) {
 /// `None` stores no property.
 pub async fn none_is_not_stored(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog { rating: None, ..Blog::new("1", "Hello", 3) };
+    let blog = Blog { rating: None, ..blog("1", "Hello") };
     table.insert(&blog).await.unwrap();
     let dynamic =
         table.with_entity::<DynamicEntity>().get(blog.entity_key().unwrap()).await.unwrap();
@@ -190,7 +166,7 @@ pub async fn none_is_not_stored(target: &Target) {
 /// A struct and a dynamic entity are two views of one row.
 pub async fn typed_and_dynamic_see_the_same(target: &Target) {
     let table = target.table::<Blog>().await;
-    let blog = Blog::new("1", "Hello", 3);
+    let blog = blog("1", "Hello");
     table.insert(&blog).await.unwrap();
     let dynamic =
         table.with_entity::<DynamicEntity>().get(blog.entity_key().unwrap()).await.unwrap();
