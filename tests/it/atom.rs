@@ -1,7 +1,7 @@
 //! Atom in version 2009-04-14, the one of the "Windows Azure Table" paper; and replies that are not
 //! valid Atom.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::auth::Credential;
@@ -9,42 +9,22 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
     DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, RetryPolicy,
     ServiceVersion, TableClient, TableEntity, TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, response};
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use uuid::Uuid;
 
 const FIRST: ServiceVersion = ServiceVersion::V2009_04_14;
 
-/// A transport that records the requests.
-#[derive(Debug)]
-struct Wire {
-    inner: Arc<dyn Transport>,
-    sent: Mutex<Vec<HttpRequest>>,
-}
-
-impl Transport for Wire {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.sent.lock().unwrap().push(request.clone());
-        self.inner.send(request)
-    }
-}
-
 /// A client of the mock in this version, and its recorded requests.
-fn client(mock: &MockTableService, version: ServiceVersion) -> (TableServiceClient, Arc<Wire>) {
-    let wire = Arc::new(Wire { inner: mock.transport(), sent: Mutex::default() });
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(Arc::clone(&wire) as _)
-        .clock(mock.clock())
-        .service_version(version)
-        .build()
-        .unwrap();
-    (service, wire)
+fn client(mock: &MockTableService, version: ServiceVersion) -> (TableServiceClient, Arc<Scripted>) {
+    let recorder = Scripted::recorder(mock.transport());
+    let builder = mock.client_builder().transport(recorder.clone());
+    (builder.service_version(version).build().unwrap(), recorder)
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -82,7 +62,7 @@ fn blog(id: &str) -> Blog {
 #[tokio::test]
 async fn an_entity_in_the_version_of_the_paper() {
     let mock = MockTableService::new();
-    let (service, wire) = client(&mock, FIRST);
+    let (service, recorder) = client(&mock, FIRST);
     assert!(service.create_table_if_not_exists("Blogs").await.unwrap());
     assert!(!service.create_table_if_not_exists("Blogs").await.unwrap());
     assert!(service.table_exists("Blogs").await.unwrap());
@@ -113,7 +93,7 @@ async fn an_entity_in_the_version_of_the_paper() {
     assert!(blogs.get_if_exists(key).await.unwrap().is_none());
     blogs.delete_table().await.unwrap();
 
-    for request in wire.sent.lock().unwrap().iter() {
+    for request in recorder.requests() {
         let header = |name: &str| request.headers.get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("x-ms-version"), Some("2009-04-14"));
         assert_eq!(header("accept"), Some("application/atom+xml,application/xml"));
@@ -128,7 +108,7 @@ async fn an_entity_in_the_version_of_the_paper() {
 #[tokio::test]
 async fn queries_in_the_version_of_the_paper() {
     let mock = MockTableService::builder().max_key_units(1024).build();
-    let (service, wire) = client(&mock, FIRST);
+    let (service, recorder) = client(&mock, FIRST);
     let blogs = service.table::<Blog>();
     blogs.create().await.unwrap();
     for id in 0..7 {
@@ -149,9 +129,8 @@ async fn queries_in_the_version_of_the_paper() {
     assert_eq!(texts[2], ("2".to_owned(), Some(5)));
     assert_eq!(blogs.query().count().await.unwrap(), 7);
     assert!(
-        wire.sent
-            .lock()
-            .unwrap()
+        recorder
+            .requests()
             .iter()
             .all(|request| request.uri.query().is_none_or(|query| !query.contains("select")))
     );
@@ -206,7 +185,7 @@ async fn transactions_in_the_version_of_the_paper() {
 #[tokio::test]
 async fn operations_missing_in_the_version_are_refused_before_sending() {
     let mock = MockTableService::new();
-    let (service, wire) = client(&mock, FIRST);
+    let (service, recorder) = client(&mock, FIRST);
     let blogs = service.table::<Blog>();
     let upsert = blogs.insert_or_merge(&blog("1")).await.unwrap_err();
     assert_eq!(upsert.kind(), ErrorKind::InvalidInput);
@@ -225,7 +204,7 @@ async fn operations_missing_in_the_version_are_refused_before_sending() {
     let get = blogs.get(("p", "r")).format(PayloadFormat::Json(Metadata::Minimal));
     assert_eq!(get.await.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(service.list_tables().format(Metadata::None).await.is_err());
-    assert!(wire.sent.lock().unwrap().is_empty());
+    assert!(recorder.requests().is_empty());
 }
 
 #[tokio::test]
@@ -257,7 +236,7 @@ async fn a_client_requires_a_version_that_has_its_format() {
 #[tokio::test]
 async fn a_call_may_set_its_format() {
     let mock = MockTableService::new();
-    let (service, wire) = client(&mock, ServiceVersion::V2015_07_08);
+    let (service, recorder) = client(&mock, ServiceVersion::V2015_07_08);
     let blogs = service.table::<Blog>();
     blogs.create().await.unwrap();
     blogs.insert(&blog("1")).await.unwrap();
@@ -266,13 +245,11 @@ async fn a_call_may_set_its_format() {
         (Metadata::None.into(), "application/json;odata=nometadata"),
         (Metadata::Full.into(), "application/json;odata=fullmetadata"),
     ] {
-        wire.sent.lock().unwrap().clear();
+        recorder.take_requests();
         assert_eq!(blogs.get(("Channel9", "1")).format(format).await.unwrap().entity, blog("1"));
         assert_eq!(blogs.query().format(format).await.unwrap()[..], [blog("1")]);
         assert_eq!(service.list_tables().format(format).await.unwrap(), ["Blogs"]);
-        assert!(
-            wire.sent.lock().unwrap().iter().all(|request| request.headers["accept"] == accept)
-        );
+        assert!(recorder.requests().iter().all(|request| request.headers["accept"] == accept));
     }
     let dynamic = blogs.with_entity::<DynamicEntity>();
     let error = dynamic.get(("Channel9", "1")).format(Metadata::None).await.unwrap_err();
@@ -334,20 +311,6 @@ async fn bulk_runs_in_the_version_of_the_paper() {
     assert_eq!(blogs.query().count().await.unwrap(), 250);
 }
 
-/// A service that always returns the same response.
-#[derive(Debug)]
-struct Canned(&'static str, Bytes);
-
-impl Transport for Canned {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let mut headers = http::HeaderMap::new();
-        headers.insert("content-type", self.0.parse().unwrap());
-        headers.insert("etag", "W/\"1\"".parse().unwrap());
-        let body = self.1.clone();
-        Box::pin(async move { Ok(HttpResponse { status: http::StatusCode::OK, headers, body }) })
-    }
-}
-
 fn answering(
     version: ServiceVersion,
     kind: &'static str,
@@ -357,7 +320,11 @@ fn answering(
         .service_version(version)
         .retry(RetryPolicy::none())
         .deadline(Duration::from_secs(5))
-        .transport(Arc::new(Canned(kind, Bytes::copy_from_slice(body.as_bytes()))))
+        .transport(Scripted::always(response(
+            200,
+            &[("content-type", kind), ("etag", "W/\"1\"")],
+            body.to_owned(),
+        )))
         .build()
         .unwrap()
         .table_named("Blogs")

@@ -2,16 +2,15 @@
 //! text names the remedy. Tests of refused Entra ID tokens are next to the token code.
 
 use std::error::Error as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::auth::{Credential, SasToken, SharedKey, TablePermissions, TableSas};
 use azure_table_client::client::StoredAccessPolicy;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
     DynamicEntity, Error, ErrorKind, RetryPolicy, ServiceVersion, TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, response};
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
@@ -145,25 +144,15 @@ async fn clock_skew_in_the_error() {
     );
 }
 
-/// Responds to every request with 200 and this body.
-#[derive(Debug)]
-struct Canned(&'static str, String);
-
-impl Transport for Canned {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let mut headers = http::HeaderMap::new();
-        headers.insert("content-type", self.0.parse().unwrap());
-        headers.insert("etag", "W/\"1\"".parse().unwrap());
-        let body = self.1.clone().into();
-        Box::pin(async move { Ok(HttpResponse { status: http::StatusCode::OK, headers, body }) })
-    }
-}
-
 fn answering(version: ServiceVersion, kind: &'static str, body: &str) -> TableServiceClient {
     TableServiceClient::builder("https://me.example.com", Credential::Anonymous)
         .service_version(version)
         .retry(RetryPolicy::none())
-        .transport(Arc::new(Canned(kind, body.to_owned())))
+        .transport(Scripted::always(response(
+            200,
+            &[("content-type", kind), ("etag", "W/\"1\"")],
+            body.to_owned(),
+        )))
         .build()
         .unwrap()
 }

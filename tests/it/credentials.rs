@@ -1,32 +1,20 @@
 //! SharedKeyLite, and credentials that are replaced while requests run.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use azure_table_client::auth::{
     Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey, TablePermissions, TableSas,
 };
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ErrorKind, Operation, Outcome, TableServiceClient};
+use azure_table_tests::scripted::{Scripted, Step};
 use futures_util::future::join_all;
+use tokio::task::yield_now;
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 const NEW_KEY: &str = "bmV3LWtleS1uZXcta2V5LW5ldy1rZXk=";
 const WRONG_KEY: &str = "d3Jvbmcta2V5LXdyb25nLWtleQ==";
-
-/// The treatment of a transport's requests, and the schemes by which they were signed.
-#[derive(Debug)]
-struct Schemes(Arc<dyn Transport>, Mutex<Vec<String>>);
-
-impl Transport for Schemes {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let value = request.headers["authorization"].to_str().unwrap();
-        self.1.lock().unwrap().push(value.split_once(' ').unwrap().0.to_owned());
-        self.0.send(request)
-    }
-}
 
 #[tokio::test]
 async fn a_client_can_sign_with_shared_key_lite() {
@@ -42,8 +30,8 @@ async fn a_client_can_sign_with_shared_key_lite() {
             "SharedKeyLite",
         ),
     ] {
-        let schemes = Arc::new(Schemes(mock.transport(), Mutex::default()));
-        let service = builder.transport(schemes.clone()).clock(mock.clock()).build().unwrap();
+        let recorder = Scripted::recorder(mock.transport());
+        let service = builder.transport(recorder.clone()).clock(mock.clock()).build().unwrap();
         let blogs = service.table_named::<DynamicEntity>("Blogs");
         blogs.create_if_not_exists().await.unwrap();
         blogs.insert_or_replace(DynamicEntity::new("it's", "100% + é").set("A", 1)).await.unwrap();
@@ -52,48 +40,24 @@ async fn a_client_can_sign_with_shared_key_lite() {
         let rows = blogs.transaction().insert_or_replace(&DynamicEntity::new("p", "1"));
         rows.await.unwrap();
         blogs.delete_table().await.unwrap();
-        assert_eq!(*schemes.1.lock().unwrap(), [scheme; 6]);
+        let requests = recorder.requests();
+        let schemes = requests.iter().map(|request| {
+            let value = request.headers["authorization"].to_str().unwrap();
+            value.split_once(' ').unwrap().0
+        });
+        assert_eq!(schemes.collect::<Vec<_>>(), [scheme; 6]);
     }
     let shown = format!("{:?}", Credential::SharedKeyLite(SharedKey::development()));
     assert_eq!(shown, "SharedKeyLite(SharedKey { account: \"devstoreaccount1\", .. })");
-}
-
-/// An account whose key is regenerated at some request; the program replaces the key in the client
-/// at the same time, so that requests signed before arrive too late.
-#[derive(Debug)]
-struct Rotation {
-    before: Arc<dyn Transport>,
-    after: Arc<dyn Transport>,
-    /// The request at which the key is regenerated.
-    at: u32,
-    count: AtomicU32,
-    /// The program's reaction.
-    client: OnceLock<(TableServiceClient, Credential)>,
-}
-
-impl Transport for Rotation {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            // The request is in flight while others are signed.
-            tokio::task::yield_now().await;
-            let number = self.count.fetch_add(1, Ordering::SeqCst);
-            if number == self.at
-                && let Some((client, credential)) = self.client.get()
-            {
-                client.set_credential(credential.clone()).unwrap();
-            }
-            let place = if number < self.at { &self.before } else { &self.after };
-            place.send(request).await
-        })
-    }
 }
 
 fn key(key: &str) -> SharedKey {
     SharedKey::new(DEVELOPMENT_ACCOUNT, key).unwrap()
 }
 
-/// Two keys of one account, each with its table of ten rows.
-async fn rotating(at: u32, learned: Option<Credential>) -> (Arc<Rotation>, TableServiceClient) {
+/// An account with a table of ten rows, whose key is regenerated at this request. The client learns the new
+/// credential at the same time, so that requests signed before arrive too late.
+async fn rotating(at: usize, learned: Option<Credential>) -> (Arc<Scripted>, TableServiceClient) {
     let services = [DEVELOPMENT_KEY, NEW_KEY]
         .map(|key| MockTableService::builder().account(DEVELOPMENT_ACCOUNT, key).unwrap().build());
     for service in &services {
@@ -103,20 +67,23 @@ async fn rotating(at: u32, learned: Option<Credential>) -> (Arc<Rotation>, Table
             blogs.insert(&DynamicEntity::new("p", row.to_string())).await.unwrap();
         }
     }
-    let rotation = Arc::new(Rotation {
-        before: services[0].transport(),
-        after: services[1].transport(),
-        at,
-        count: AtomicU32::new(0),
-        client: OnceLock::new(),
+    let [before, after] = services.map(|service| service.transport());
+    let client = Arc::new(OnceLock::<TableServiceClient>::new());
+    let (learning, mut numbers) = (Arc::clone(&client), 0..);
+    let account = Scripted::new(before, move |_| {
+        let number = numbers.next().unwrap();
+        if number == at
+            && let Some(credential) = &learned
+        {
+            learning.get().unwrap().set_credential(credential.clone()).unwrap();
+        }
+        if number < at { Step::pass() } else { Step::send_to(Arc::clone(&after)) }
     });
-    let client = TableServiceClient::builder(ENDPOINT, key(DEVELOPMENT_KEY))
-        .transport(rotation.clone())
-        .build()
-        .unwrap();
-    if let Some(credential) = learned {
-        rotation.client.set((client.clone(), credential)).unwrap();
-    }
+    // Each request is in flight while others are signed.
+    let rotation = Scripted::new(account, |_| Step::pass().after(yield_now()));
+    let builder = TableServiceClient::builder(ENDPOINT, key(DEVELOPMENT_KEY));
+    let client =
+        client.get_or_init(|| builder.transport(rotation.clone()).build().unwrap()).clone();
     (rotation, client)
 }
 
@@ -133,9 +100,9 @@ async fn requests_survive_a_key_rotation() {
     let errors: Vec<_> = reads.into_iter().filter_map(Result::err).collect();
     assert!(errors.is_empty(), "{errors:?}");
     // All requests were signed before the first response: the later half was sent again.
-    assert_eq!(rotation.count.load(Ordering::SeqCst), 75);
+    assert_eq!(rotation.requests().len(), 75);
     blogs.insert(&DynamicEntity::new("p", "new")).await.unwrap();
-    assert_eq!(rotation.count.load(Ordering::SeqCst), 76, "nothing is sent twice any more");
+    assert_eq!(rotation.requests().len(), 76, "nothing is sent twice any more");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -153,7 +120,7 @@ async fn threads_survive_a_key_rotation() {
     for task in join_all(tasks).await {
         task.unwrap().unwrap();
     }
-    assert!(rotation.count.load(Ordering::SeqCst) >= 400);
+    assert!(rotation.requests().len() >= 400);
 }
 
 #[tokio::test]
@@ -185,7 +152,7 @@ async fn the_kind_of_a_credential_can_change() {
     let (rotation, client) = rotating(0, Some(token.into())).await;
     let blogs = client.table_named::<DynamicEntity>("Blogs");
     assert_eq!(blogs.query().await.unwrap().len(), 10);
-    assert_eq!(rotation.count.load(Ordering::SeqCst), 2);
+    assert_eq!(rotation.requests().len(), 2);
     assert!(blogs.insert(&DynamicEntity::new("p", "new")).await.is_err());
     client.set_credential(Credential::SharedKeyLite(key(NEW_KEY))).unwrap();
     blogs.insert(&DynamicEntity::new("p", "new")).await.unwrap();

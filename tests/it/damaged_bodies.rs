@@ -1,31 +1,24 @@
 //! Responses whose bodies are cut without any sign of it: reads are repeated, and the outcome of a write stays true.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::context::{SaveOptions, SaveOutcome, SaveResult, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
     Confirmation, DynamicEntity, EntityKey, ErrorKind, IfMatch, Operation, Outcome, PayloadFormat,
     RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
     TableServiceClientBuilder,
 };
+use azure_table_tests::scripted::{Scripted, response};
 use futures_util::TryStreamExt as _;
-use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 const KEY: (&str, &str) = ("p", "r");
 const WAIT: Duration = Duration::from_secs(1);
 
 fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .retry(RetryPolicy::fixed(3, WAIT))
+    mock.client_builder().retry(RetryPolicy::fixed(3, WAIT))
 }
 
 fn row() -> DynamicEntity {
@@ -105,22 +98,6 @@ async fn reads_are_repeated() {
     assert_eq!(struck(), 3);
 }
 
-/// The response of another server to every request.
-#[derive(Debug)]
-struct Other(u16, &'static str, &'static str, AtomicU32);
-
-impl Transport for Other {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let Self(status, kind, body, sent) = self;
-        sent.fetch_add(1, Ordering::Relaxed);
-        let mut headers = HeaderMap::new();
-        headers.insert("content-type", kind.parse().unwrap());
-        headers.insert("retry-after", "60".parse().unwrap());
-        let status = StatusCode::from_u16(*status).unwrap();
-        Box::pin(async move { Ok(HttpResponse { status, headers, body: (*body).into() }) })
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_body_that_another_attempt_would_not_change_is_read_once() {
     let json = "application/json";
@@ -136,13 +113,14 @@ async fn a_body_that_another_attempt_would_not_change_is_read_once() {
         // The service requests a wait beyond the deadline, which is the policy's last decision.
         (503, json, r#"{"odata.error":"#, 1),
     ] {
-        let other = Arc::new(Other(status, kind, body, AtomicU32::new(0)));
+        let headers = [("content-type", kind), ("retry-after", "60")];
+        let other = Scripted::always(response(status, &headers, body));
         let mock = MockTableService::new();
         let service = builder(&mock).transport(other.clone()).build().unwrap();
         let table = service.table_named::<DynamicEntity>("Rows");
         let error = table.query().deadline(Duration::from_secs(30)).await.unwrap_err();
-        let sent = other.3.load(Ordering::Relaxed);
-        assert_eq!((sent, error.attempts()), (attempts, attempts), "{body}: {error}");
+        let sent = other.requests().len();
+        assert_eq!((sent, error.attempts() as usize), (attempts, attempts), "{body}: {error}");
     }
 }
 

@@ -4,22 +4,20 @@
 mod calls;
 mod table;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
 use azure_table_client::client::Replication;
 use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{
-    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::{HttpResponse, TransportErrorKind};
 use azure_table_client::{
     DynamicEntity, Error, ErrorKind, IfMatch, Location, LocationMode, Outcome, RetryPolicy,
     TableClient, TableServiceClient, TableServiceClientBuilder,
 };
-use tokio::time::{Instant, sleep};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, json_error, response};
+use tokio::time::sleep;
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, Copy)]
@@ -40,55 +38,30 @@ const LOST: Meets = Fails(TransportErrorKind::Interrupted);
 const UNREACHABLE: Meets = Fails(TransportErrorKind::Connect);
 const MISSING: Meets = Answer(404, "ResourceNotFound", NO);
 
-#[derive(Debug)]
-struct Script {
-    meets: Mutex<VecDeque<Meets>>,
-    sent: Mutex<Vec<(u64, String)>>,
-    start: Instant,
-}
-
-fn answer(status: u16, code: &str, (name, value): (&'static str, &str)) -> HttpResponse {
+fn answer(status: u16, code: &str, header: (&'static str, &str)) -> HttpResponse {
     let body = match status {
         200 => r#"{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r"}"#.to_owned(),
         _ if code.is_empty() => String::new(),
-        _ => format!(r#"{{"odata.error":{{"code":"{code}","message":{{"value":"no"}}}}}}"#),
+        _ => json_error(code, "no"),
     };
-    let mut headers = http::HeaderMap::new();
-    headers.insert("etag", "W/\"1\"".parse().unwrap());
-    headers.insert("x-ms-request-id", "id".parse().unwrap());
-    headers.insert("content-type", "application/json;odata=minimalmetadata".parse().unwrap());
-    headers.insert(name, value.parse().unwrap());
-    HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }
+    let json = "application/json;odata=minimalmetadata";
+    let always = [("etag", "W/\"1\""), ("x-ms-request-id", "id"), ("content-type", json)];
+    response(status, &[&always[..], &[header]].concat(), body)
 }
 
-impl Transport for Script {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let place = if request.uri.host().is_some_and(|host| host.starts_with("copy")) {
-            "secondary"
-        } else {
-            "primary"
-        };
-        let what = format!("{} {place}", request.method);
-        self.sent.lock().unwrap().push((self.start.elapsed().as_secs(), what));
-        let is_read = request.method == "GET";
-        let meets = self.meets.lock().unwrap().pop_front();
-        let done = if is_read { (200, "", NO) } else { (204, "", NO) };
-        Box::pin(async move {
-            match meets {
-                None => Ok(answer(done.0, done.1, done.2)),
-                Some(Answer(status, code, header)) => Ok(answer(status, code, header)),
-                Some(Late(seconds, status)) => {
-                    sleep(Duration::from_secs(seconds)).await;
-                    Ok(answer(status, "ServerBusy", NO))
-                }
-                Some(Fails(kind)) => Err(TransportError::new(kind, "scripted")),
-                Some(Hangs) => std::future::pending().await,
-            }
-        })
+impl From<Meets> for Step {
+    fn from(meets: Meets) -> Self {
+        match meets {
+            Answer(status, code, header) => answer(status, code, header).into(),
+            Late(seconds, status) => Self::respond(answer(status, "ServerBusy", NO))
+                .after(sleep(Duration::from_secs(seconds))),
+            Fails(kind) => Self::fail(kind),
+            Hangs => Self::hang(),
+        }
     }
 }
 
-fn builder(script: &Arc<Script>) -> TableServiceClientBuilder {
+fn builder(script: &Arc<Scripted>) -> TableServiceClientBuilder {
     let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
     TableServiceClient::builder("https://me.example.com", key)
@@ -99,12 +72,22 @@ fn builder(script: &Arc<Script>) -> TableServiceClientBuilder {
         .resolve_outcomes(false)
 }
 
-fn script(meets: &[Meets]) -> Arc<Script> {
-    Arc::new(Script {
-        meets: Mutex::new(meets.iter().copied().collect()),
-        sent: Mutex::new(Vec::new()),
-        start: Instant::now(),
+/// A service whose first attempts meet these outcomes, and the others succeed.
+fn script(meets: &[Meets]) -> Arc<Scripted> {
+    let service =
+        Scripted::alone(|request| answer(if is_write(request) { 204 } else { 200 }, "", NO).into());
+    Scripted::new(service, in_turn(meets.to_vec()))
+}
+
+/// The seconds, the method and the place of each request.
+fn sent(script: &Scripted) -> Vec<(u64, String)> {
+    let sent = script.times().into_iter().zip(script.requests());
+    sent.map(|(time, request)| {
+        let is_copy = request.uri.host().is_some_and(|host| host.starts_with("copy"));
+        let place = if is_copy { "secondary" } else { "primary" };
+        (time.as_secs(), format!("{} {place}", request.method))
     })
+    .collect()
 }
 
 fn row() -> DynamicEntity {

@@ -6,44 +6,20 @@ mod proxy;
 mod refusals;
 mod unordered;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::auth::SharedKey;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, RetryPolicy,
     ServiceVersion, TableServiceClient, TableServiceClientBuilder,
 };
+use azure_table_tests::scripted::Scripted;
 
-/// Records the requests to the mock.
-#[derive(Debug)]
-struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
-
-impl Transport for Keep {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.1.lock().unwrap().push(request.clone());
-        self.0.send(request)
-    }
-}
-
-impl Keep {
-    fn new(mock: &MockTableService) -> Arc<Self> {
-        Arc::new(Self(mock.transport(), Mutex::default()))
-    }
-
-    fn taken(&self) -> Vec<HttpRequest> {
-        std::mem::take(&mut self.1.lock().unwrap())
-    }
-}
-
-fn builder(mock: &MockTableService, keep: &Arc<Keep>) -> TableServiceClientBuilder {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(keep.clone())
-        .clock(mock.clock())
-        .retry(RetryPolicy::none())
+fn builder(mock: &MockTableService, recorder: &Arc<Scripted>) -> TableServiceClientBuilder {
+    mock.client_builder().transport(recorder.clone()).retry(RetryPolicy::none())
 }
 
 /// The method of each request, with the one that its header names.
@@ -63,18 +39,18 @@ async fn verbs_that_are_sent_as_post() {
         (Dialect::AzureStorage, true, ["POST MERGE", "POST PUT", "POST DELETE"]),
     ] {
         let mock = MockTableService::new();
-        let keep = Keep::new(&mock);
-        let service = builder(&mock, &keep).dialect(dialect).post_tunneling(tunnelling);
+        let recorder = Scripted::recorder(mock.transport());
+        let service = builder(&mock, &recorder).dialect(dialect).post_tunneling(tunnelling);
         let blogs = service.build().unwrap().table_named::<DynamicEntity>("Blogs");
         blogs.create().await.unwrap();
         let mut blog = DynamicEntity::new("p", "r");
         blogs.insert(&blog).await.unwrap();
-        keep.taken();
+        recorder.take_requests();
         blog.set("A", 1);
         blogs.merge(&blog, IfMatch::Any).await.unwrap();
         blogs.insert_or_replace(&blog).await.unwrap();
         blogs.delete(blog.key(), IfMatch::Any).await.unwrap();
-        assert_eq!(verbs(&keep.taken()), expected, "{dialect:?} {tunnelling}");
+        assert_eq!(verbs(&recorder.take_requests()), expected, "{dialect:?} {tunnelling}");
 
         // Only the service parses the operations of a batch.
         blogs
@@ -83,7 +59,7 @@ async fn verbs_that_are_sent_as_post() {
             .insert_or_replace(&DynamicEntity::new("p", "s"))
             .await
             .unwrap();
-        let requests = keep.taken();
+        let requests = recorder.take_requests();
         let body = std::str::from_utf8(&requests[0].body).unwrap();
         let is_cosmos = dialect == Dialect::CosmosDb;
         assert_eq!(body.contains("X-HTTP-Method: MERGE"), is_cosmos);
@@ -101,23 +77,23 @@ async fn the_endpoint_decides_the_service() {
         ("https://me.table.core.windows.net", "MERGE"),
         ("https://tables.example.com", "MERGE"),
     ] {
-        let keep = Keep::new(&mock);
+        let recorder = Scripted::recorder(mock.transport());
         let service = TableServiceClient::builder(endpoint, SharedKey::development())
-            .transport(keep.clone())
+            .transport(recorder.clone())
             .retry(RetryPolicy::none())
             .build()
             .unwrap();
         let blogs = service.table_named::<DynamicEntity>("Blogs");
         blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap_err();
-        assert_eq!(keep.taken()[0].method.as_str(), verb, "{endpoint}");
+        assert_eq!(recorder.take_requests()[0].method.as_str(), verb, "{endpoint}");
     }
 }
 
 #[tokio::test]
 async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb);
     let service = service.retry(RetryPolicy::default()).build().unwrap();
     let blogs = service.table_named::<DynamicEntity>("Blogs");
     blogs.create().await.unwrap();
@@ -136,8 +112,8 @@ async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
 #[tokio::test]
 async fn limits_of_cosmos_are_checked_before_sending() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb).build().unwrap();
     let blogs = service.table_named::<DynamicEntity>("Blogs");
     let large = |row: &str, properties: usize| {
         let mut large = DynamicEntity::new("p", row);
@@ -172,27 +148,28 @@ async fn limits_of_cosmos_are_checked_before_sending() {
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
         assert!(error.to_string().contains(part), "{error}");
     }
-    assert!(keep.taken().is_empty());
+    assert!(recorder.take_requests().is_empty());
 
     // Cosmos DB decides about entities that exceed the limits of Azure Storage.
     let larger = large("r", 40);
     assert!(blogs.insert(&larger).await.unwrap_err().status().is_some());
-    let storage = builder(&mock, &keep).build().unwrap().table_named::<DynamicEntity>("Blogs");
-    assert_eq!(keep.taken().len(), 1);
+    let storage = builder(&mock, &recorder).build().unwrap().table_named::<DynamicEntity>("Blogs");
+    assert_eq!(recorder.take_requests().len(), 1);
     assert_eq!(storage.insert(&larger).await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert!(keep.taken().is_empty());
+    assert!(recorder.take_requests().is_empty());
 }
 
 #[tokio::test]
 async fn tables_of_cosmos_may_have_odd_names() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb).build().unwrap();
     let odd = service.table_named::<DynamicEntity>("it's 1-é");
     odd.get(("p", "r")).await.unwrap_err();
     odd.query().await.unwrap_err();
     odd.delete_table().await.unwrap_err();
-    let urls: Vec<_> = keep.taken().into_iter().map(|request| request.uri.to_string()).collect();
+    let urls: Vec<_> =
+        recorder.take_requests().into_iter().map(|request| request.uri.to_string()).collect();
     for (url, path) in urls.iter().zip([
         "/it%27s%201-%C3%A9(PartitionKey='p',RowKey='r')",
         "/it%27s%201-%C3%A9()",
@@ -205,8 +182,8 @@ async fn tables_of_cosmos_may_have_odd_names() {
 #[test]
 fn formats_and_versions_that_cosmos_does_not_have() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let builder = || builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let recorder = Scripted::recorder(mock.transport());
+    let builder = || builder(&mock, &recorder).dialect(Dialect::CosmosDb);
     let last_atom = || builder().service_version(ServiceVersion::V2015_07_08);
     assert!(last_atom().build().is_ok());
     for (builder, part) in [
@@ -225,8 +202,8 @@ fn formats_and_versions_that_cosmos_does_not_have() {
 #[tokio::test(start_paused = true)]
 async fn cosmos_states_retry_waits_in_milliseconds() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb);
     let service = service.retry(RetryPolicy::default()).build().unwrap();
     let blogs = service.table_named::<DynamicEntity>("Blogs");
     blogs.create().await.unwrap();

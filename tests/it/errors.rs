@@ -1,17 +1,14 @@
 //! The contents of an error: the entity, the wait that the service requests, and its text.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
     DynamicEntity, EntityKey, Error, ErrorCode, ErrorKind, IfMatch, Operation, Outcome,
     RetryPolicy, TableClient, TableEntity, TableServiceClient,
 };
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use azure_table_tests::scripted::{Scripted, response};
 
 const KEY: (&str, &str) = ("it's", "100% é");
 
@@ -20,13 +17,7 @@ fn row() -> DynamicEntity {
 }
 
 fn client(mock: &MockTableService) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .retry(RetryPolicy::fixed(2, Duration::from_secs(1)))
-        .build()
-        .unwrap()
+    mock.client_builder().retry(RetryPolicy::fixed(2, Duration::from_secs(1))).build().unwrap()
 }
 
 async fn blogs(mock: &MockTableService) -> TableClient<DynamicEntity> {
@@ -192,18 +183,6 @@ async fn a_deadline_and_a_try_timeout_have_different_texts() {
     assert_eq!(end(error), "Merge on Blogs: deadline of 5 s reached after 1 attempt");
 }
 
-/// Responds to each request in the same way.
-#[derive(Debug)]
-struct Always(StatusCode, HeaderMap, Bytes);
-
-impl Transport for Always {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let Self(status, headers, body) = self;
-        let (status, headers, body) = (*status, headers.clone(), body.clone());
-        Box::pin(async move { Ok(HttpResponse { status, headers, body }) })
-    }
-}
-
 #[tokio::test]
 async fn text_of_a_server_is_escaped_and_bounded() {
     let message = format!("\\u001b[31mred\\rnext\\u202e {}", "é".repeat(5000));
@@ -211,15 +190,8 @@ async fn text_of_a_server_is_escaped_and_bounded() {
         r#"{{"odata.error":{{"code":"Evil\ncode\u001b{}","message":"{message}"}}}}"#,
         "x".repeat(500)
     );
-    let mut headers = HeaderMap::new();
-    headers.insert("x-ms-request-id", HeaderValue::from_static("id\t1"));
-    let transport = Always(StatusCode::CONFLICT, headers, body.into());
-    let mock = MockTableService::new();
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(Arc::new(transport))
-        .build()
-        .unwrap();
+    let transport = Scripted::always(response(409, &[("x-ms-request-id", "id\t1")], body));
+    let service = MockTableService::new().client_builder().transport(transport).build().unwrap();
     let error = service.table_named::<DynamicEntity>("Blogs").insert(&row()).await.unwrap_err();
     for shown in [error.to_string(), format!("{error:?}")] {
         assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown}");

@@ -4,18 +4,15 @@ mod lost_rounds;
 mod removals;
 mod versions;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{
-    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
 use azure_table_client::{
     DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy,
-    TableClient, TableEntity, TableServiceClient,
+    TableClient, TableEntity,
 };
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
 use tokio::time::Instant;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -50,49 +47,23 @@ enum Foul {
     LostReply,
 }
 
-/// Applies this fault to the first writes.
-#[derive(Debug)]
-struct Fouls {
-    inner: Arc<dyn Transport>,
-    other: TableClient<Counter>,
-    foul: Foul,
-    left: AtomicUsize,
-}
-
-impl Transport for Fouls {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_write = request.method != "GET";
-        Box::pin(async move {
-            let left = |n: usize| n.checked_sub(1);
-            let order = Ordering::Relaxed;
-            let is_hit = is_write && self.left.fetch_update(order, order, left).is_ok();
-            match self.foul {
-                _ if !is_hit => {}
-                Foul::Race => {
-                    let mut row = self.other.get(KEY).await.unwrap().entity;
-                    row.hits += 100;
-                    self.other.merge(&row, IfMatch::Any).await.unwrap();
-                }
-                Foul::Delete => {
-                    self.other.delete(KEY, IfMatch::Any).await.unwrap();
-                }
-                Foul::Insert | Foul::InsertAndDelete => {
-                    self.other.insert(&counter(100)).await.unwrap();
-                }
-                Foul::LostReply => {}
-            }
-            let reply = self.inner.send(request).await;
-            match self.foul {
-                Foul::LostReply if is_hit => {
-                    Err(TransportError::new(TransportErrorKind::Interrupted, "lost"))
-                }
-                Foul::InsertAndDelete if is_hit => {
-                    self.other.delete(KEY, IfMatch::Any).await.unwrap();
-                    reply
-                }
-                _ => reply,
-            }
-        })
+impl Foul {
+    fn step(self, other: &TableClient<Counter>) -> Step {
+        let [adding, inserting, deleting] = [(); 3].map(|()| other.clone());
+        let add = async move {
+            let mut row = adding.get(KEY).await.unwrap().entity;
+            row.hits += 100;
+            adding.merge(&row, IfMatch::Any).await.unwrap();
+        };
+        let insert = async move { drop(inserting.insert(&counter(100)).await.unwrap()) };
+        let delete = async move { drop(deleting.delete(KEY, IfMatch::Any).await.unwrap()) };
+        match self {
+            Self::Race => Step::pass().after(add),
+            Self::Delete => Step::pass().after(delete),
+            Self::Insert => Step::pass().after(insert),
+            Self::InsertAndDelete => Step::pass().after(insert).then(delete),
+            Self::LostReply => Step::lose_reply(),
+        }
     }
 }
 
@@ -104,12 +75,11 @@ async fn tables(
     let mock = MockTableService::new();
     let plain = mock.client().table_named::<Counter>("Counters");
     plain.create().await.unwrap();
-    let left = AtomicUsize::new(times);
-    let fouls = Fouls { inner: mock.transport(), other: plain.clone(), foul, left };
-    let table = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .clock(mock.clock())
-        .transport(Arc::new(fouls))
+    let other = plain.clone();
+    let steps = (0..times).map(move |_| foul.step(&other));
+    let table = mock
+        .client_builder()
+        .transport(Scripted::new(mock.transport(), on(is_write, in_turn(steps))))
         .retry(RetryPolicy::fixed(1, Duration::from_secs(1)))
         .build()
         .unwrap()

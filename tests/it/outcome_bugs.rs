@@ -1,30 +1,25 @@
 //! False reports that were found in contexts and in bulk runs, each with the shortest way to it.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table_client::bulk::{BulkOperation, BulkReport, RowOutcome};
 use azure_table_client::context::{SaveOptions, SaveOutcome, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{
-    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::{HttpResponse, Transport};
 use azure_table_client::{
     DynamicEntity, Operation, Outcome, RetryPolicy, TableClient, TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, json_error, on, response};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{sleep, timeout};
 
 const KEY: (&str, &str) = ("p", "counter");
 
 fn service(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
+    mock.client_builder()
         .transport(transport)
-        .clock(mock.clock())
         .try_timeout(Duration::from_secs(5))
         .retry(RetryPolicy::none())
         .build()
@@ -111,50 +106,22 @@ async fn a_context_does_not_deny_a_save_that_was_dropped_and_applied_late() {
 
 /// Applies the first batch and loses its response; the second batch, which is in flight at the same
 /// time, gets this response, and so does everything that follows.
-struct LostAndRefused {
-    inner: Arc<dyn Transport>,
-    batches: AtomicUsize,
-    refusal: (u16, &'static str, Option<&'static str>),
+fn lost_and_refused(mock: &MockTableService, refusal: Refusal) -> Arc<Scripted> {
+    let lost = Step::lose_reply().then(sleep(Duration::from_millis(5)));
+    let refused = std::iter::repeat_with(move || {
+        Step::respond(refusal_of(refusal)).after(sleep(Duration::from_millis(10)))
+    });
+    let script = on(is_batch, in_turn(std::iter::once(lost).chain(refused)));
+    Scripted::new(mock.transport(), script)
 }
 
-impl fmt::Debug for LostAndRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LostAndRefused").finish_non_exhaustive()
-    }
-}
+/// The status, the code and the value of `Retry-After`.
+type Refusal = (u16, &'static str, Option<&'static str>);
 
-impl Transport for LostAndRefused {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_batch = request.uri.path().ends_with("/$batch");
-        let number = if is_batch { self.batches.fetch_add(1, Ordering::Relaxed) } else { 0 };
-        Box::pin(async move {
-            match (is_batch, number) {
-                (false, _) => self.inner.send(request).await,
-                (true, 0) => {
-                    self.inner.send(request).await?;
-                    sleep(Duration::from_millis(5)).await;
-                    Err(TransportError::new(TransportErrorKind::Interrupted, "lost"))
-                }
-                (true, _) => {
-                    sleep(Duration::from_millis(10)).await;
-                    Ok(refusal(self.refusal))
-                }
-            }
-        })
-    }
-}
-
-fn refusal((status, code, retry_after): (u16, &str, Option<&str>)) -> HttpResponse {
-    let body = format!(
-        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"no"}}}}}}"#
-    );
-    let mut headers = http::HeaderMap::new();
-    headers.insert("x-ms-request-id", "1".parse().unwrap());
-    headers.insert("x-ms-version", "2019-02-02".parse().unwrap());
-    if let Some(seconds) = retry_after {
-        headers.insert("retry-after", seconds.parse().unwrap());
-    }
-    HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }
+fn refusal_of((status, code, retry_after): Refusal) -> HttpResponse {
+    let mut headers = vec![("x-ms-request-id", "1"), ("x-ms-version", "2019-02-02")];
+    headers.extend(retry_after.map(|seconds| ("retry-after", seconds)));
+    response(status, &headers, json_error(code, "no"))
 }
 
 /// Checks that every row that exists is reported as applied or unknown.
@@ -191,9 +158,7 @@ async fn a_bulk_run_does_not_deny_a_batch_whose_response_was_lost() {
             let what = format!("{refusal:?}, {give_up_after:?}");
             let mock = MockTableService::new();
             mock.client().table_named::<DynamicEntity>("Blogs").create().await.unwrap();
-            let (inner, batches) = (mock.transport(), AtomicUsize::new(0));
-            let transport = LostAndRefused { inner, batches, refusal };
-            let service = service(&mock, Arc::new(transport));
+            let service = service(&mock, lost_and_refused(&mock, refusal));
             let table = service.table_named::<DynamicEntity>("Blogs");
             let rows = (0..200).map(|n| DynamicEntity::new("p", format!("{n:03}")));
             let bulk = table
@@ -217,8 +182,7 @@ async fn a_bulk_run_does_not_deny_a_batch_of_another_partition() {
         let what = format!("{refusal:?}");
         let mock = MockTableService::new();
         mock.client().table_named::<DynamicEntity>("Blogs").create().await.unwrap();
-        let (inner, batches) = (mock.transport(), AtomicUsize::new(0));
-        let service = service(&mock, Arc::new(LostAndRefused { inner, batches, refusal }));
+        let service = service(&mock, lost_and_refused(&mock, refusal));
         let table = service.table_named::<DynamicEntity>("Blogs");
         let rows = ["p", "q"].into_iter().flat_map(|partition| {
             (0..10).map(move |n| DynamicEntity::new(partition, format!("{partition}{n}")))
@@ -247,13 +211,7 @@ async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
             row.set("Count", 1);
             updates.push(BulkOperation::Merge(row, etag.into()));
         }
-        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-            .unwrap()
-            .transport(mock.transport())
-            .clock(mock.clock())
-            .exact(exact)
-            .build()
-            .unwrap();
+        let service = mock.client_builder().exact(exact).build().unwrap();
         let table = service.table_named::<DynamicEntity>("Blogs");
         mock.faults().add(Fault::delay_request(Duration::from_secs(10)).on_writes().times(1));
         let bulk = table.bulk();

@@ -2,20 +2,18 @@
 
 mod evidence;
 
-use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{
-    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::TransportErrorKind;
 use azure_table_client::{
     DynamicEntity, ETag, Error, IfMatch, Operation, Outcome, RetryPolicy, TableClient,
     TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
 
 /// The fault of the first write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,44 +32,28 @@ enum Other {
     Deletes,
 }
 
-struct Lossy {
-    inner: Arc<dyn Transport>,
-    other: TableClient<DynamicEntity>,
-    /// The remaining steps.
-    plan: Mutex<Option<(Loss, Other)>>,
-    is_down: bool,
-}
-
-impl fmt::Debug for Lossy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lossy").finish_non_exhaustive()
-    }
-}
-
-impl Transport for Lossy {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_write = request.method != "GET";
-        let plan = if is_write { self.plan.lock().unwrap().take() } else { None };
-        let is_unread = self.is_down && !is_write;
-        Box::pin(async move {
-            if is_unread {
-                return Err(TransportError::new(TransportErrorKind::Connect, "down"));
+/// A transport whose first write meets this plan. If the service is down, it receives no reads.
+fn lossy(mock: &MockTableService, (loss, other): (Loss, Other), is_down: bool) -> Arc<Scripted> {
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    let interference = async move {
+        match other {
+            Other::Nothing => {}
+            Other::Same => drop(table.insert_or_replace(&row("new")).await.unwrap()),
+            Other::Changes => drop(table.insert_or_replace(&row("theirs")).await.unwrap()),
+            Other::Deletes => {
+                table.delete_if_exists(KEY, IfMatch::Any).await.unwrap();
             }
-            let Some((loss, other)) = plan else { return self.inner.send(request).await };
-            if loss == Loss::AfterCommit {
-                self.inner.send(request).await?;
-            }
-            match other {
-                Other::Nothing => {}
-                Other::Same => drop(self.other.insert_or_replace(&row("new")).await.unwrap()),
-                Other::Changes => drop(self.other.insert_or_replace(&row("theirs")).await.unwrap()),
-                Other::Deletes => {
-                    self.other.delete_if_exists(KEY, IfMatch::Any).await.unwrap();
-                }
-            }
-            Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
-        })
-    }
+        }
+    };
+    let lost = match loss {
+        Loss::BeforeCommit => Step::fail(TransportErrorKind::Interrupted),
+        Loss::AfterCommit => Step::lose_reply(),
+    };
+    let mut writes = on(is_write, in_turn([lost.then(interference)]));
+    Scripted::new(mock.transport(), move |request| {
+        let is_unread = is_down && !is_write(request);
+        if is_unread { Step::fail(TransportErrorKind::Connect) } else { writes(request) }
+    })
 }
 
 const KEY: (&str, &str) = ("p", "r");
@@ -158,9 +140,7 @@ async fn stage(write: Write, plan: (Loss, Other), is_down: bool, write_ids: bool
     if write.has_row() {
         tag = other.insert(&row("old")).await.unwrap().etag;
     }
-    let lossy = Lossy { inner: mock.transport(), other, plan: Mutex::new(Some(plan)), is_down };
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let mut client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+    let mut client = mock.client_builder().transport(lossy(&mock, plan, is_down));
     if write_ids {
         client = client.write_id_column("WriteId");
     }
@@ -335,12 +315,8 @@ async fn a_last_attempt_without_a_reply_is_read_back() {
     ] {
         for resolves in [true, false] {
             let Stage { mock, tag, .. } = stage(write, (loss, Other::Nothing), false, false).await;
-            let other = mock.client().table_named("Blogs");
-            let plan = Mutex::new(Some((loss, Other::Nothing)));
-            let lossy = Lossy { inner: mock.transport(), other, plan, is_down: false };
-            let client =
-                TableServiceClient::builder_from_connection_string(&mock.connection_string());
-            let client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+            let lossy = lossy(&mock, (loss, Other::Nothing), false);
+            let client = mock.client_builder().transport(lossy);
             let client = client.retry(RetryPolicy::none()).resolve_outcomes(resolves);
             let table = client.build().unwrap().table_named("Blogs");
             let result = write.send(&table, tag).await.map_err(|error| error.outcome());
@@ -356,8 +332,7 @@ async fn a_late_attempt_may_find_its_version() {
     for write in [Write::Merge, Write::Delete] {
         let Stage { mock, tag, .. } =
             stage(write, (Loss::BeforeCommit, Other::Nothing), false, false).await;
-        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let client = mock.client_builder();
         let client = client.retry(RetryPolicy::none()).try_timeout(Duration::from_secs(30));
         let table = client.build().unwrap().table_named("Blogs");
         mock.faults().add(Fault::delay_request(Duration::from_secs(45)).on_writes());
@@ -382,12 +357,8 @@ async fn duplicate_attempts_on_tables() {
     );
     for loss in [Loss::AfterCommit, Loss::BeforeCommit] {
         let Stage { mock, .. } = stage(Write::Insert, (loss, Other::Nothing), false, false).await;
-        let other = mock.client().table_named("Blogs");
-        other.delete_table().await.unwrap();
-        let plan = Mutex::new(Some((loss, Other::Nothing)));
-        let lossy = Lossy { inner: mock.transport(), other, plan, is_down: false };
-        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-        let client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+        mock.client().delete_table("Blogs").await.unwrap();
+        let client = mock.client_builder().transport(lossy(&mock, (loss, Other::Nothing), false));
         let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
         assert!(table.create_if_not_exists().await.unwrap(), "this call made it");
         assert!(!table.create_if_not_exists().await.unwrap());

@@ -16,9 +16,10 @@ use azure_table_client::filter::Column;
 use azure_table_client::{
     DynamicEntity, Error, ErrorKind, IfMatch, Metadata, TableClient, TableServiceClient,
 };
+use azure_table_tests::scripted::Scripted;
 use serde_json::Value;
 
-use reply::{Canned, Reply};
+use reply::Reply;
 use rows::Declared;
 
 const REPLIES: &str =
@@ -143,7 +144,7 @@ fn refusal(reply: &Reply, error: &Error) {
 async fn tables(
     reply: &Reply,
     service: &TableServiceClient,
-    canned: &Canned,
+    canned: &Scripted,
     counts: &mut Counts,
 ) -> usize {
     let Some(rows) = reply.body["value"].as_array() else {
@@ -162,7 +163,7 @@ async fn tables(
 async fn entities(
     reply: &Reply,
     table: &TableClient<DynamicEntity>,
-    canned: &Canned,
+    canned: &Scripted,
     counts: &mut Counts,
 ) {
     let rows = match reply.body["value"].as_array() {
@@ -250,11 +251,11 @@ async fn untyped(
 }
 
 /// The next request has the continuation of the reply. Returns the number of continuations.
-fn continuation(reply: &Reply, canned: &Canned, goes_on: bool, names: &[&str]) -> usize {
+fn continuation(reply: &Reply, canned: &Scripted, goes_on: bool, names: &[&str]) -> usize {
     let header = |name: &str| reply.header(&format!("x-ms-continuation-{}", name.to_lowercase()));
     assert_eq!(goes_on, header(names[0]).is_some());
     for name in names.iter().filter(|_| goes_on) {
-        let asked = canned.last().replace("%21", "!").replace("%3D", "=");
+        let asked = canned.last().uri.to_string().replace("%21", "!").replace("%3D", "=");
         let stated = header(name).unwrap();
         assert!(asked.contains(&format!("{name}={stated}")), "{asked}: {stated}");
     }

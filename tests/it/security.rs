@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::Once;
 
 use azure_table_client::auth::{Credential, SasToken, SharedKey};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
 use azure_table_tests::SocketTransport;
+use azure_table_tests::scripted::Scripted;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -166,34 +166,23 @@ impl log::Log for Traced {
     fn flush(&self) {}
 }
 
-/// Records the last request.
-#[derive(Debug)]
-struct Keep(Arc<dyn Transport>, Mutex<Option<HttpRequest>>);
-
-impl Transport for Keep {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        *self.1.lock().unwrap() = Some(request.clone());
-        self.0.send(request)
-    }
-}
-
 #[tokio::test]
 async fn a_sas_is_sent_unchanged_and_not_traced() {
     Traced::start();
     let mock = MockTableService::builder().loose(true).build();
-    let keep = Arc::new(Keep(mock.transport(), Mutex::new(None)));
+    let recorder = Scripted::recorder(mock.transport());
     let connection_string = format!(
         "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;SharedAccessSignature=?{SAS}"
     );
     let service = TableServiceClient::builder_from_connection_string(&connection_string)
         .unwrap()
-        .transport(keep.clone())
+        .transport(recorder.clone())
         .build()
         .unwrap();
     service.create_table("Blogs").await.unwrap();
     let blogs = service.table_named::<DynamicEntity>("Blogs");
     blogs.query().filter_text("RowKey eq 'x'").await.unwrap();
-    let sent = keep.1.lock().unwrap().take().unwrap();
+    let sent = recorder.last();
     let url = format!(
         "http://127.0.0.1:10002/devstoreaccount1/Blogs()?$filter=RowKey%20eq%20%27x%27&{SAS}"
     );
@@ -216,15 +205,10 @@ async fn a_sas_is_sent_unchanged_and_not_traced() {
 async fn a_key_and_its_signatures_are_not_traced() {
     Traced::start();
     let mock = MockTableService::builder().account("me", KEY).unwrap().build();
-    let keep = Arc::new(Keep(mock.transport(), Mutex::new(None)));
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(keep.clone())
-        .clock(mock.clock())
-        .build()
-        .unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = mock.client_builder().transport(recorder.clone()).build().unwrap();
     service.create_table("Blogs").await.unwrap();
-    let sent = keep.1.lock().unwrap().take().unwrap();
+    let sent = recorder.last();
     let signature = sent.headers["authorization"].to_str().unwrap().split(':').nth(1).unwrap();
     let text = format!("{} {sent:?} {:?}", Traced::take(), sent.headers);
     assert!(text.contains("db.operation.name="));

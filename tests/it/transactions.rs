@@ -2,59 +2,27 @@
 
 mod bodies;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table_client::auth::Credential;
 use azure_table_client::client::{Committed, Transaction};
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{
-    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::{HttpRequest, HttpResponse, TransportErrorKind};
 use azure_table_client::{
     DynamicEntity, ETag, EntityKey, Error, ErrorCode, ErrorKind, IfMatch, Outcome, RetryPolicy,
     TableClient, TableServiceClient,
 };
-use bytes::Bytes;
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, response};
 use proptest::prelude::*;
 
 /// The transport's result of one attempt.
-#[derive(Debug, Clone)]
-enum Step {
-    /// A response with this status, media type and body.
-    Answer(u16, &'static str, Vec<u8>),
-    Fail(TransportErrorKind),
-}
+type Attempt = Result<HttpResponse, TransportErrorKind>;
 
-use Step::{Answer, Fail};
-
-/// Plays a list of steps.
-#[derive(Debug)]
-struct Script(Mutex<VecDeque<Step>>);
-
-impl Transport for Script {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let step = match request.method.as_str() {
-            // The outcome of a transaction cannot be read back.
-            "GET" => Fail(TransportErrorKind::Connect),
-            _ => self.0.lock().unwrap().pop_front().expect("a step for each attempt"),
-        };
-        Box::pin(async move {
-            match step {
-                Answer(status, kind, body) => Ok(answer(status, kind, body)),
-                Fail(kind) => Err(TransportError::new(kind, "scripted")),
-            }
-        })
-    }
-}
-
-fn answer(status: u16, kind: &str, body: Vec<u8>) -> HttpResponse {
-    let mut headers = http::HeaderMap::new();
-    headers.insert("content-type", kind.parse().unwrap());
-    headers.insert("x-ms-request-id", "id-1".parse().unwrap());
-    HttpResponse { status: status.try_into().unwrap(), headers, body: Bytes::from(body) }
+#[expect(clippy::unnecessary_wraps, reason = "other attempts fail")]
+fn answer(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Attempt {
+    let headers = [("content-type", content_type), ("x-ms-request-id", "id-1")];
+    Ok(response(status, &headers, body.into()))
 }
 
 const MULTIPART: &str = "multipart/mixed; boundary=batchresponse_1";
@@ -84,23 +52,27 @@ fn failure(status: u16, headers: &str, code: &str, message: &str) -> String {
     format!("HTTP/1.1 {status} Failed\r\nContent-Type: {JSON}\r\n{headers}\r\n{body}")
 }
 
-fn accepted(body: impl Into<Vec<u8>>) -> Step {
-    Answer(202, MULTIPART, body.into())
+fn accepted(body: impl Into<Vec<u8>>) -> Attempt {
+    answer(202, MULTIPART, body)
 }
 
-fn refused(status: u16) -> Step {
+fn refused(status: u16) -> Attempt {
     let code = if status == 503 { "ServerBusy" } else { "Code" };
     accepted(results(&[&failure(status, "Content-ID: 1\r\n", code, "1:No.")]))
 }
 
-fn conflict(headers: &str, message: &str) -> Step {
+fn conflict(headers: &str, message: &str) -> Attempt {
     accepted(results(&[&failure(409, headers, "EntityAlreadyExists", message)]))
 }
 
-fn table(steps: &[Step]) -> TableClient<DynamicEntity> {
-    let script = Script(Mutex::new(steps.iter().cloned().collect()));
+fn table(attempts: &[Attempt]) -> TableClient<DynamicEntity> {
+    let mut writes = in_turn(attempts.to_vec());
+    let script = Scripted::alone(move |request| {
+        // The outcome of a transaction cannot be read back.
+        if is_write(request) { writes(request) } else { Step::fail(TransportErrorKind::Connect) }
+    });
     TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
-        .transport(Arc::new(script))
+        .transport(script)
         .retry(RetryPolicy::fixed(3, Duration::from_secs(1)))
         .build()
         .unwrap()
@@ -120,12 +92,12 @@ fn three(table: &TableClient<DynamicEntity>) -> Transaction<DynamicEntity> {
         .delete(("p", "r2"), IfMatch::Any)
 }
 
-async fn committed(steps: &[Step]) -> Committed {
-    three(&table(steps)).await.unwrap()
+async fn committed(attempts: &[Attempt]) -> Committed {
+    three(&table(attempts)).await.unwrap()
 }
 
-async fn failed(steps: &[Step]) -> Error {
-    three(&table(steps)).await.unwrap_err()
+async fn failed(attempts: &[Attempt]) -> Error {
+    three(&table(attempts)).await.unwrap_err()
 }
 
 /// Kind, outcome, index, row and attempts of an error.
@@ -232,7 +204,7 @@ async fn a_response_of_another_server_proves_nothing() {
         (MULTIPART, &results(&[DONE, "204 No Content\r\n", DONE])),
         (MULTIPART, &results(&[DONE, "HTTP/1.1 204 No\r\nno header\r\n", DONE])),
     ] {
-        let error = failed(&[Answer(202, kind, body.into())]).await;
+        let error = failed(&[answer(202, kind, body)]).await;
         assert_eq!(told(&error), UNREADABLE, "{kind} {body}");
     }
     // A page in place of the result of one operation: the outcome is unknown.
@@ -241,7 +213,7 @@ async fn a_response_of_another_server_proves_nothing() {
     assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
     assert!(!error.is_not_found() && error.to_string().contains("text/html"), "{error}");
     for status in [200, 201, 204] {
-        let error = failed(&[Answer(status, "text/html", html.into())]).await;
+        let error = failed(&[answer(status, "text/html", html)]).await;
         assert_eq!(told(&error), UNREADABLE, "{status}");
         assert_eq!(error.status(), Some(status));
     }
@@ -333,17 +305,17 @@ async fn a_refusal_of_the_whole_is_the_error() {
     for (status, code) in
         [(413, "RequestBodyTooLarge"), (403, "AuthenticationFailed"), (400, "InvalidInput")]
     {
-        let error = failed(&[Answer(status, JSON, json(code, "No."))]).await;
+        let error = failed(&[answer(status, JSON, json(code, "No."))]).await;
         assert_eq!(told(&error), NOT_SAID);
         assert_eq!(error.status(), Some(status));
         assert_eq!(error.code().map(ErrorCode::as_str), Some(code));
     }
-    let said = Answer(400, JSON, json("InvalidInput", "1:One of the request inputs is not valid."));
+    let said = answer(400, JSON, json("InvalidInput", "1:One of the request inputs is not valid."));
     assert_eq!(told(&failed(&[said]).await), AT_1);
-    let beyond = Answer(400, JSON, json("InvalidInput", "99:Too many."));
+    let beyond = answer(400, JSON, json("InvalidInput", "99:Too many."));
     assert_eq!(told(&failed(&[beyond]).await), NOT_SAID);
     // The response of a proxy proves nothing.
-    let error = failed(&[Answer(413, "text/html", b"<html>".into())]).await;
+    let error = failed(&[answer(413, "text/html", "<html>")]).await;
     assert_eq!(told(&error), (ErrorKind::UnexpectedReply, Outcome::Unknown, None, None, 1));
 }
 
@@ -361,18 +333,18 @@ async fn the_inner_status_decides_the_retry() {
         }
     }
     let at_1 = |outcome, attempts| (ErrorKind::Service, outcome, Some(1), Some("r1"), attempts);
-    let lost = || Fail(TransportErrorKind::Interrupted);
+    let lost = || Err(TransportErrorKind::Interrupted);
     let exists = || conflict("Content-ID: 1\r\n", "1:The specified entity already exists.");
     for (steps, expected) in [
         // The 409 may be caused by the first attempt's write.
         (vec![refused(500), exists()], at_1(Outcome::Unknown, 2)),
         (vec![lost(), exists()], at_1(Outcome::Unknown, 2)),
         (vec![lost(), refused(503), exists()], at_1(Outcome::Unknown, 3)),
-        (vec![Answer(500, "text/html", Vec::new()), exists()], at_1(Outcome::Unknown, 2)),
+        (vec![answer(500, "text/html", ""), exists()], at_1(Outcome::Unknown, 2)),
         // Throttling comes before the work.
         (vec![refused(503), exists()], at_1(Outcome::NotApplied, 2)),
         (vec![refused(429), refused(503), exists()], at_1(Outcome::NotApplied, 3)),
-        (vec![Fail(TransportErrorKind::Connect), exists()], at_1(Outcome::NotApplied, 2)),
+        (vec![Err(TransportErrorKind::Connect), exists()], at_1(Outcome::NotApplied, 2)),
         // The last word of all attempts.
         (vec![refused(503); 4], at_1(Outcome::NotApplied, 4)),
         (vec![refused(500); 4], at_1(Outcome::Unknown, 4)),

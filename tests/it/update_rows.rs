@@ -3,18 +3,16 @@
 mod outcomes;
 mod refusals;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table_client::client::PartitionRows;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
     DynamicEntity, ETag, Error, ErrorCode, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy,
-    TableClient, TableEntity, TableServiceClient,
+    TableClient, TableEntity,
 };
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
 
 const BANK: &str = "oslo";
 
@@ -44,7 +42,6 @@ fn key(name: &str) -> (&str, &str) {
 /// A write of another program, just before a transaction arrives.
 #[derive(Debug, Clone, Copy)]
 enum Race {
-    Nothing,
     /// Adds 100.
     Add(&'static str),
     Delete(&'static str),
@@ -52,31 +49,20 @@ enum Race {
     Insert(&'static str),
 }
 
-#[derive(Debug)]
-struct Racing {
-    inner: Arc<dyn Transport>,
-    other: TableClient<Account>,
-    races: Mutex<VecDeque<Race>>,
-}
-
-impl Transport for Racing {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_write = request.method != "GET";
-        let race = is_write.then(|| self.races.lock().unwrap().pop_front()).flatten();
-        Box::pin(async move {
-            match race.unwrap_or(Race::Nothing) {
-                Race::Nothing => {}
-                Race::Add(name) => {
-                    self.other.update_with(key(name), |a| a.balance += 100).await.unwrap();
+impl Race {
+    fn step(self, other: TableClient<Account>) -> Step {
+        Step::pass().after(async move {
+            match self {
+                Self::Add(name) => {
+                    other.update_with(key(name), |a| a.balance += 100).await.unwrap();
                 }
-                Race::Delete(name) => {
-                    self.other.delete(key(name), IfMatch::Any).await.unwrap();
+                Self::Delete(name) => {
+                    other.delete(key(name), IfMatch::Any).await.unwrap();
                 }
-                Race::Insert(name) => {
-                    self.other.insert(&account(name, 1)).await.unwrap();
+                Self::Insert(name) => {
+                    other.insert(&account(name, 1)).await.unwrap();
                 }
             }
-            self.inner.send(request).await
         })
     }
 }
@@ -92,10 +78,9 @@ async fn bank(
     for (name, balance) in balances {
         other.insert(&account(*name, *balance)).await.unwrap();
     }
-    let races = Mutex::new(races.iter().copied().collect());
-    let racing = Racing { inner: mock.transport(), other: other.clone(), races };
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let service = service.unwrap().clock(mock.clock()).transport(Arc::new(racing));
+    let races: Vec<_> = races.iter().map(|race| race.step(other.clone())).collect();
+    let racing = Scripted::new(mock.transport(), on(is_write, in_turn(races)));
+    let service = mock.client_builder().transport(racing);
     let service = service.retry(RetryPolicy::fixed(1, Duration::from_secs(1))).build().unwrap();
     mock.requests().clear();
     (mock, service.table_named("Accounts"), other)

@@ -15,6 +15,7 @@ pub mod conformance;
 pub mod crashes;
 pub mod fuzz;
 pub mod left_out;
+pub mod scripted;
 mod target;
 
 pub use blog::Blog;

@@ -17,7 +17,7 @@ use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::hostile::{Repeating, Touching, on_secondary, with_secondary};
+use crate::hostile::{on_secondary, repeating, touching, with_secondary};
 
 const TABLE: &str = "Accounts";
 const STREAM: &str = "account-1";
@@ -154,8 +154,8 @@ async fn a_503_does_not_prove_that_an_append_was_not_applied() {
     let (mock, stream) = stream().await;
     let (text, second_after) = ("Deposited\\\":2", Duration::from_secs(40));
     let first = Fault::busy().on(Operation::Transaction);
-    let proxy = Repeating { mock: mock.clone(), text, first: first.clone(), second_after };
-    let mut proxied = EventStream::new(&proxy.table(TABLE), STREAM);
+    let proxy = repeating(&mock, text, first.clone(), second_after);
+    let mut proxied = EventStream::new(&proxy.table_named::<DynamicEntity>(TABLE), STREAM);
     // The other delivery came first.
     mock.faults().add(first.after_commit().times(1));
     let appended = proxied.append(Expected::Version(0), id(1), &[Deposited(1)]).await;
@@ -244,8 +244,8 @@ async fn an_append_gives_up_if_the_end_of_the_stream_changes_each_time() {
     let (mock, mut stream) = stream().await;
     stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     let row = (STREAM, "head");
-    let touching = Touching { mock: mock.clone(), table: TABLE, row, before: ("POST", "/$batch") };
-    let mut slow = EventStream::new(&touching.client().table_named::<DynamicEntity>(TABLE), STREAM);
+    let touching = touching(&mock, TABLE, row, ("POST", "/$batch"));
+    let mut slow = EventStream::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM);
     let error = slow.append(Expected::AtLeast(1), id(2), &[Deposited(2)]).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 32, .. }), "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied);
@@ -259,9 +259,8 @@ async fn a_snapshot_gives_up_if_the_stored_one_changes_each_time() {
     stream.save_snapshot(&stream.load(|_: &mut i64, _| {}).await.unwrap()).await.unwrap();
     stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     let row = (STREAM, "snapshot");
-    let touching = Touching { mock: mock.clone(), table: TABLE, row, before: ("PUT", "snapshot") };
-    let slow =
-        EventStream::<Change>::new(&touching.client().table_named::<DynamicEntity>(TABLE), STREAM);
+    let touching = touching(&mock, TABLE, row, ("PUT", "snapshot"));
+    let slow = EventStream::<Change>::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM);
     let loaded = slow.load(|_: &mut i64, _| {}).await.unwrap();
     let error = slow.save_snapshot(&loaded).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 32, .. }), "{error:?}");

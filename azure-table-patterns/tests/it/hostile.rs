@@ -1,80 +1,52 @@
 //! A service on which another program writes a row before each request of one kind, one behind a proxy that delivers a
 //! request twice, and one with a secondary.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{
-    DynamicEntity, IfMatch, LocationMode, RetryPolicy, TableClient, TableServiceClient,
-};
+use azure_table_client::{DynamicEntity, IfMatch, LocationMode, RetryPolicy, TableServiceClient};
+use azure_table_tests::scripted::{Scripted, Step, on};
 
-/// Merges nothing into `row` before each request whose method and path are these, which changes its ETag.
-#[derive(Debug)]
-pub(crate) struct Touching {
-    pub(crate) mock: MockTableService,
-    pub(crate) table: &'static str,
-    pub(crate) row: (&'static str, &'static str),
-    /// The method, and a part of the path.
-    pub(crate) before: (&'static str, &'static str),
-}
-
-impl Touching {
-    pub(crate) fn client(self) -> TableServiceClient {
-        let builder = self.mock.client_builder();
-        builder.transport(Arc::new(self)).build().unwrap()
-    }
-}
-
-impl Transport for Touching {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            let (method, path) = self.before;
-            if request.method == method && request.uri.path().contains(path) {
-                let table = self.mock.client().table_named::<DynamicEntity>(self.table);
-                table
-                    .merge(&DynamicEntity::new(self.row.0, self.row.1), IfMatch::Any)
-                    .await
-                    .unwrap();
-            }
-            self.mock.receive(request).await
+/// Returns a client of a service where another program merges nothing into `row` before each request with this method
+/// and this part of the path, which changes the ETag of the row.
+pub(crate) fn touching(
+    mock: &MockTableService,
+    table: &str,
+    (partition_key, row_key): (&'static str, &'static str),
+    (method, path): (&'static str, &'static str),
+) -> TableServiceClient {
+    let table = mock.client().table_named::<DynamicEntity>(table);
+    let touch = move |_: &_| {
+        let table = table.clone();
+        Step::pass().after(async move {
+            let row = DynamicEntity::new(partition_key, row_key);
+            table.merge(&row, IfMatch::Any).await.unwrap();
         })
-    }
+    };
+    let script =
+        on(move |request| request.method == method && request.uri.path().contains(path), touch);
+    let transport = Scripted::new(mock.transport(), script);
+    mock.client_builder().transport(transport).build().unwrap()
 }
 
-/// A proxy that delivers each request whose body has this text twice: the first delivery meets a fault, and the second
-/// one arrives later.
-#[derive(Debug)]
-pub(crate) struct Repeating {
-    pub(crate) mock: MockTableService,
-    pub(crate) text: &'static str,
-    pub(crate) first: Fault,
-    pub(crate) second_after: Duration,
-}
-
-impl Repeating {
-    /// Returns a table behind the proxy, for a client that does not retry.
-    pub(crate) fn table(self, name: &str) -> TableClient<DynamicEntity> {
-        let builder = self.mock.client_builder().retry(RetryPolicy::none());
-        builder.transport(Arc::new(self)).build().unwrap().table_named(name)
-    }
-}
-
-impl Transport for Repeating {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            if String::from_utf8_lossy(&request.body).contains(self.text) {
-                let (mock, late, after) = (self.mock.clone(), request.clone(), self.second_after);
-                tokio::spawn(async move {
-                    tokio::time::sleep(after).await;
-                    drop(mock.receive(late).await);
-                });
-                self.mock.faults().add(self.first.clone().times(1));
-            }
-            self.mock.receive(request).await
-        })
-    }
+/// Returns a client that does not retry, behind a proxy that delivers each request whose body has this text twice: the
+/// first delivery meets a fault, and the second one arrives later.
+pub(crate) fn repeating(
+    mock: &MockTableService,
+    text: &'static str,
+    first: Fault,
+    second_after: Duration,
+) -> TableServiceClient {
+    let faulty = mock.clone();
+    let script = on(
+        move |request| String::from_utf8_lossy(&request.body).contains(text),
+        move |_| {
+            faulty.faults().add(first.clone().times(1));
+            Step::repeat_after(second_after)
+        },
+    );
+    let transport = Scripted::new(mock.transport(), script);
+    mock.client_builder().transport(transport).retry(RetryPolicy::none()).build().unwrap()
 }
 
 /// Creates a client whose reads begin with the secondary.

@@ -10,7 +10,7 @@ use azure_table_client::{DynamicEntity, ErrorKind, Operation, Outcome, RetryPoli
 use azure_table_patterns::Error;
 use azure_table_patterns::sequence::Sequence;
 
-use crate::hostile::Touching;
+use crate::hostile::touching;
 
 const TABLE: &str = "Counters";
 const KEY: (&str, &str) = ("orders", "sequence");
@@ -133,9 +133,8 @@ async fn bad_input_is_refused_before_anything_is_sent() {
 async fn a_reservation_gives_up_after_twenty_rounds_with_pauses() {
     let (mock, table) = table().await;
     Sequence::new(&table, KEY).block(10).await.unwrap();
-    let touching =
-        Touching { mock: mock.clone(), table: TABLE, row: KEY, before: ("MERGE", KEY.1) };
-    let slow = Sequence::new(&touching.client().table_named::<DynamicEntity>(TABLE), KEY);
+    let touching = touching(&mock, TABLE, KEY, ("MERGE", KEY.1));
+    let slow = Sequence::new(&touching.table_named::<DynamicEntity>(TABLE), KEY);
     let (start, reads) = (tokio::time::Instant::now(), mock.requests().count(Operation::Get));
     let error = slow.block(10).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");

@@ -8,7 +8,7 @@ use azure_table_client::{EntityKey, IfMatch, Operation, Outcome, TableClient, Ta
 use azure_table_patterns::Error;
 use azure_table_patterns::versioned_partition::{VersionedPartition, View};
 
-use crate::hostile::{Touching, on_secondary, with_secondary};
+use crate::hostile::{on_secondary, touching, with_secondary};
 
 const TABLE: &str = "Members";
 const PARTITION: &str = "cluster";
@@ -155,8 +155,8 @@ async fn a_read_gives_up_if_a_write_intervenes_each_time() {
     table(&mock).await;
     let row = (PARTITION, HEADER);
     let before = ("GET", "/Members()");
-    let touching = Touching { mock: mock.clone(), table: TABLE, row, before };
-    let partition = members(&touching.client().table_named(TABLE));
+    let touching = touching(&mock, TABLE, row, before);
+    let partition = members(&touching.table_named(TABLE));
     mock.requests().clear();
     let start = tokio::time::Instant::now();
     let error = partition.read().await.unwrap_err();

@@ -15,7 +15,7 @@ use azure_table_client::{
 use azure_table_patterns::Error;
 use azure_table_patterns::wide::WideTable;
 
-use crate::hostile::{Repeating, on_secondary, with_secondary};
+use crate::hostile::{on_secondary, repeating, with_secondary};
 
 const KEY: (&str, &str) = ("p", "report");
 
@@ -299,8 +299,8 @@ async fn late_swap(bytes: usize, cancels: bool) -> (Outcome, DynamicEntity) {
     let one = wide.insert(&document(100, 1)).await.unwrap();
     let (text, seconds) = ("\"Generation\"", Duration::from_secs);
     let first = Fault::busy().on(Operation::Transaction);
-    let proxy = Repeating { mock: mock.clone(), text, first, second_after: seconds(40) };
-    let proxied = WideTable::new(&proxy.table("Documents")).request_bytes(4096);
+    let proxy = repeating(&mock, text, first, seconds(40));
+    let proxied = WideTable::new(&proxy.table_named("Documents")).request_bytes(4096);
     if !cancels {
         mock.faults().add(Fault::lose_request().on(Operation::Delete));
     }

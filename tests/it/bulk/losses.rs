@@ -1,91 +1,48 @@
 //! Failures in the middle of a run: no row is lost and none is reported falsely.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use azure_table_client::bulk::BulkReport;
 use azure_table_client::{Error, ErrorKind, Outcome};
 
 use super::*;
 
-/// The responses to the first requests, by their number.
-#[derive(Debug, Clone, Copy)]
-enum Fate {
-    Send,
-    LoseReply,
-    LoseRequest,
-    NoConnection,
-    /// Status, code and Retry-After in seconds.
-    Answer(u16, &'static str, Option<&'static str>),
-    /// Another program deletes this row first.
-    Deleted(u32),
-    /// Another program changes this row first.
-    Changed(u32),
+type Blogs = TableClient<DynamicEntity>;
+
+fn unreachable() -> Step {
+    Step::fail(TransportErrorKind::Connect)
 }
 
-struct Fated<F> {
-    inner: Arc<dyn Transport>,
-    /// Another program's row.
-    other: TableClient<DynamicEntity>,
-    fate: F,
-    requests: AtomicUsize,
+fn refused(status: u16, code: &str) -> Step {
+    response(status, &[], json_error(code, "no")).into()
 }
 
-impl<F> fmt::Debug for Fated<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fated").finish_non_exhaustive()
-    }
+/// Another program deletes this row first.
+fn deleted(other: &Blogs, n: u32) -> Step {
+    let other = other.clone();
+    Step::pass().after(async move {
+        other.delete(row("", n).key().clone(), IfMatch::Any).await.unwrap();
+    })
 }
 
-impl<F: Fn(usize, &HttpRequest) -> Fate + Send + Sync> Transport for Fated<F> {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let fate = if request.uri.path().ends_with("/Tables") {
-            Fate::Send
-        } else {
-            (self.fate)(self.requests.fetch_add(1, Ordering::Relaxed), &request)
-        };
-        Box::pin(async move {
-            match fate {
-                Fate::Send => self.inner.send(request).await,
-                Fate::LoseReply => {
-                    self.inner.send(request).await?;
-                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
-                }
-                Fate::LoseRequest => {
-                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
-                }
-                Fate::NoConnection => Err(TransportError::new(TransportErrorKind::Connect, "none")),
-                Fate::Answer(status, code, retry_after) => Ok(answer(status, code, retry_after)),
-                Fate::Deleted(n) => {
-                    self.other.delete(row("", n).key().clone(), IfMatch::Any).await.unwrap();
-                    self.inner.send(request).await
-                }
-                Fate::Changed(n) => {
-                    self.other.insert_or_replace(&versioned(n, 100)).await.unwrap();
-                    self.inner.send(request).await
-                }
-            }
-        })
-    }
+/// Another program changes this row first.
+fn changed(other: &Blogs, n: u32) -> Step {
+    let other = other.clone();
+    Step::pass().after(async move {
+        other.insert_or_replace(&versioned(n, 100)).await.unwrap();
+    })
 }
 
-fn answer(status: u16, code: &str, retry_after: Option<&str>) -> HttpResponse {
-    let body = format!(
-        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"no"}}}}}}"#
-    );
-    let mut headers = http::HeaderMap::new();
-    if let Some(seconds) = retry_after {
-        headers.insert("retry-after", seconds.parse().unwrap());
-    }
-    HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }
-}
-
-async fn fated(
-    fate: impl Fn(usize, &HttpRequest) -> Fate + Send + Sync + 'static,
-) -> (MockTableService, TableClient<DynamicEntity>) {
+/// A table whose requests follow `script`, which receives their numbers, and the table as another program sees it.
+async fn scripted(
+    mut script: impl FnMut(usize, &HttpRequest, &Blogs) -> Step + Send + 'static,
+) -> (MockTableService, Blogs) {
     let mock = MockTableService::new();
     let other = mock.client().table_named("Blogs");
-    let transport = Fated { inner: mock.transport(), other, fate, requests: AtomicUsize::new(0) };
-    let table = client(&mock, Arc::new(transport)).table_named("Blogs");
+    let mut numbers = 0..;
+    let of_rows = on(
+        |request| !request.uri.path().ends_with("/Tables"),
+        move |request| script(numbers.next().unwrap(), request, &other),
+    );
+    let table = client(&mock, Scripted::new(mock.transport(), of_rows)).table_named("Blogs");
     table.create().await.unwrap();
     (mock, table)
 }
@@ -126,9 +83,9 @@ async fn a_resumed_run_keeps_the_order_of_a_key() {
     for operations in inputs {
         // With a window of 1, the second operation is read after the first one has ended.
         for window in [1, 100] {
-            let (_, table) = fated(|n, _| match n {
-                0 => Fate::NoConnection,
-                _ => Fate::Send,
+            let (_, table) = scripted(|n, _, _| match n {
+                0 => unreachable(),
+                _ => Step::pass(),
             })
             .await;
             let bulk = table.bulk().retry(RetryPolicy::none()).window(window);
@@ -154,7 +111,7 @@ async fn a_refusal_of_the_account_resolves_no_row() {
         "AuthorizationPermissionMismatch",
         "InsufficientAccountPermissions",
     ] {
-        let (_, table) = fated(move |_, _| Fate::Answer(403, code, None)).await;
+        let (_, table) = scripted(move |_, _, _| refused(403, code)).await;
         let rows = (0..1_000).map(|n| BulkOperation::InsertOrReplace(row("", n)));
         let report = table.bulk().run(rows).await.unwrap_err().into_report();
         assert_eq!(report.checkpoint.resolved(), 0, "{code}: {report}");
@@ -170,10 +127,10 @@ async fn a_refusal_of_the_account_resolves_no_row() {
 /// A batch with a lost reply stays unresolved when a row is removed from it.
 #[tokio::test(start_paused = true)]
 async fn applied_rows_are_not_reported_as_failed() {
-    let (mock, table) = fated(|n, _| match n {
-        0 => Fate::LoseReply,
-        1 => Fate::Send,
-        _ => Fate::Answer(503, "ServerBusy", None),
+    let (mock, table) = scripted(|n, _, _| match n {
+        0 => Step::lose_reply(),
+        1 => Step::pass(),
+        _ => refused(503, "ServerBusy"),
     })
     .await;
     let mixed = (0..10).map(|n| match n {
@@ -191,10 +148,10 @@ async fn applied_rows_are_not_reported_as_failed() {
 /// merge was not applied.
 #[tokio::test(start_paused = true)]
 async fn a_merge_of_a_row_deleted_meanwhile() {
-    let (_, table) = fated(|n, _| match n {
-        1 => Fate::LoseReply,
-        2 => Fate::Deleted(0),
-        _ => Fate::Send,
+    let (_, table) = scripted(|n, _, other| match n {
+        1 => Step::lose_reply(),
+        2 => deleted(other, 0),
+        _ => Step::pass(),
     })
     .await;
     table.insert(&versioned(0, 1)).await.unwrap();
@@ -206,10 +163,10 @@ async fn a_merge_of_a_row_deleted_meanwhile() {
 /// An earlier attempt would have been refused as well, so no row of it was applied.
 #[tokio::test(start_paused = true)]
 async fn a_bad_row_proves_that_the_lost_attempt_was_refused() {
-    let (mock, table) = fated(|n, _| match n {
-        0 => Fate::LoseRequest,
-        1 => Fate::Answer(400, "PropertyNameInvalid", None),
-        _ => Fate::Send,
+    let (mock, table) = scripted(|n, _, _| match n {
+        0 => Step::fail(TransportErrorKind::Interrupted),
+        1 => refused(400, "PropertyNameInvalid"),
+        _ => Step::pass(),
     })
     .await;
     let report = table.bulk().run([BulkOperation::InsertOrReplace(row("", 0))]).await;
@@ -222,10 +179,10 @@ async fn a_bad_row_proves_that_the_lost_attempt_was_refused() {
 /// sent again.
 #[tokio::test(start_paused = true)]
 async fn foreign_writes_after_a_lost_reply() {
-    let (_, table) = fated(|n, _| match n {
-        0 => Fate::LoseReply,
-        1 => Fate::Changed(0),
-        _ => Fate::Send,
+    let (_, table) = scripted(|n, _, other| match n {
+        0 => Step::lose_reply(),
+        1 => changed(other, 0),
+        _ => Step::pass(),
     })
     .await;
     let mixed = [
@@ -242,14 +199,8 @@ async fn foreign_writes_after_a_lost_reply() {
 /// A delete that meets its own earlier attempt is applied, also with an ETag.
 #[tokio::test(start_paused = true)]
 async fn a_conditional_delete_meets_its_own_attempt() {
-    let lost = AtomicUsize::new(0);
-    let (mock, table) = fated(move |_, request| {
-        // The first transaction inserts, the second one deletes.
-        let is_second =
-            request.uri.path().ends_with("/$batch") && lost.fetch_add(1, Ordering::Relaxed) == 1;
-        if is_second { Fate::LoseReply } else { Fate::Send }
-    })
-    .await;
+    // The first transaction inserts, the second one deletes.
+    let (mock, table) = failing([Step::pass(), Step::lose_reply()]).await;
     table.bulk().run((0..20).map(|n| BulkOperation::Insert(row("", n)))).await.unwrap();
     let query = table.query().allow_scan();
     let report = table.bulk().delete_found(query).await.unwrap();
@@ -261,11 +212,13 @@ async fn a_conditional_delete_meets_its_own_attempt() {
 async fn waits_end_at_the_give_up_timeout() {
     let patience = Duration::from_secs(60);
     let rows = || (0..100).map(|n| BulkOperation::Insert(row("", n)));
-    let (_, table) = fated(|_, _| Fate::Answer(503, "ServerBusy", Some("86400"))).await;
+    let tomorrow = [("retry-after", "86400")];
+    let busy = move || response(503, &tomorrow, json_error("ServerBusy", "no"));
+    let (_, table) = scripted(move |_, _, _| busy().into()).await;
     let start = Instant::now();
     table.bulk().give_up_after(patience).run(rows()).await.unwrap_err();
     assert!(start.elapsed() < patience, "{:?}", start.elapsed());
-    let (_, table) = fated(|_, _| Fate::Answer(500, "InternalError", None)).await;
+    let (_, table) = scripted(|_, _, _| refused(500, "InternalError")).await;
     let slow = RetryPolicy::fixed(5, Duration::from_secs(2 * 60 * 60));
     let start = Instant::now();
     table.bulk().give_up_after(patience).retry(slow).run(rows()).await.unwrap_err();
@@ -275,8 +228,9 @@ async fn waits_end_at_the_give_up_timeout() {
 /// The run gives up a partition that is always busy and continues with the others.
 #[tokio::test(start_paused = true)]
 async fn a_dead_partition_is_given_up() {
-    let (mock, table) = fated(|_, request| {
-        if is_of(request, "phot") { Fate::Answer(503, "ServerBusy", None) } else { Fate::Send }
+    let (mock, table) = scripted(|_, request, _| match request {
+        hot if is_of(hot, "phot") => refused(503, "ServerBusy"),
+        _ => Step::pass(),
     })
     .await;
     let start = Instant::now();
@@ -293,16 +247,17 @@ async fn a_dead_partition_is_given_up() {
 /// In an outage, the run ends.
 #[tokio::test(start_paused = true)]
 async fn an_outage_ends_the_run() {
-    for fate in [Fate::NoConnection, Fate::Answer(503, "ServerBusy", None)] {
-        let (_, table) = fated(move |_, _| fate).await;
+    for reply in [Err(TransportErrorKind::Connect), Ok(busy())] {
+        let always = reply.clone();
+        let (_, table) = scripted(move |_, _, _| always.clone().into()).await;
         let start = Instant::now();
         let rows = (0..).map(|n| BulkOperation::Insert(row(n % 1_000, n)));
         let error = table.bulk().run(rows).await.unwrap_err();
-        assert!(start.elapsed() < Duration::from_secs(20 * 60), "{fate:?}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(20 * 60), "{reply:?}: {:?}", start.elapsed());
         let report = error.into_report();
         assert!(report.stopped_by().is_some() && report.progress.held() == 0, "{report}");
         assert_eq!(report.checkpoint.resolved(), 0);
-        println!("{fate:?}: ended after {:?}; {report}", start.elapsed());
+        println!("{reply:?}: ended after {:?}; {report}", start.elapsed());
     }
 }
 
@@ -310,7 +265,7 @@ async fn an_outage_ends_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_checkpoint_is_bounded() {
     let (_, table) =
-        fated(|_, request| if is_of(request, "pbad") { Fate::NoConnection } else { Fate::Send })
+        scripted(|_, request, _| if is_of(request, "pbad") { unreachable() } else { Step::pass() })
             .await;
     let rows = (0..)
         .map(|n| BulkOperation::InsertOrReplace(row(if n % 2 == 0 { "bad" } else { "good" }, n)));
@@ -323,7 +278,7 @@ async fn a_checkpoint_is_bounded() {
 /// The checkpoint of a resumed run is available before its first request.
 #[tokio::test(start_paused = true)]
 async fn a_resumed_run_that_never_started() {
-    let (_, table) = fated(|_, _| Fate::Send).await;
+    let (_, table) = scripted(|_, _, _| Step::pass()).await;
     let checkpoint: Checkpoint = "1.0-1000000".parse().unwrap();
     let bulk = table.bulk().resume(checkpoint.clone());
     let monitor = bulk.monitor();
@@ -335,7 +290,7 @@ async fn a_resumed_run_that_never_started() {
 /// A refused operation stays refused in every resumed run.
 #[tokio::test(start_paused = true)]
 async fn a_refused_row_is_not_forgotten() {
-    let (_, table) = fated(|_, _| Fate::Send).await;
+    let (_, table) = scripted(|_, _, _| Step::pass()).await;
     table.insert(&row("", 0)).await.unwrap();
     let rows = || (0..2).map(|n| BulkOperation::Insert(row("", n)));
     let report = table.bulk().run(rows()).await.unwrap_err().into_report();
@@ -348,9 +303,9 @@ async fn a_refused_row_is_not_forgotten() {
 /// A 404 may be about the account.
 #[tokio::test(start_paused = true)]
 async fn only_a_missing_entity_counts_as_deleted() {
-    let (mock, table) = fated(|_, request| match request.method.as_str() {
-        "DELETE" => Fate::Answer(404, "AccountNotFound", None),
-        _ => Fate::Send,
+    let (mock, table) = scripted(|_, request, _| match request.method.as_str() {
+        "DELETE" => refused(404, "AccountNotFound"),
+        _ => Step::pass(),
     })
     .await;
     table.insert(&row("", 0)).await.unwrap();
@@ -363,9 +318,9 @@ async fn only_a_missing_entity_counts_as_deleted() {
 #[tokio::test(start_paused = true)]
 async fn a_row_that_was_changed_is_not_deleted() {
     for any_version in [false, true] {
-        let (mock, table) = fated(|_, request| {
-            let is_delete = request.uri.path().ends_with("/$batch");
-            if is_delete { Fate::Changed(1) } else { Fate::Send }
+        let (mock, table) = scripted(|_, request, other| match request {
+            delete if is_batch(delete) => changed(other, 1),
+            _ => Step::pass(),
         })
         .await;
         for n in 0..2 {
@@ -389,22 +344,12 @@ async fn a_row_that_was_changed_is_not_deleted() {
 /// A row with an unreadable property fails alone; the copy continues.
 #[tokio::test(start_paused = true)]
 async fn a_copy_continues_after_an_unreadable_row() {
-    #[derive(Debug)]
-    struct Surrogate(Arc<dyn Transport>);
-    impl Transport for Surrogate {
-        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            Box::pin(async move {
-                let mut reply = self.0.send(request).await?;
-                let text = String::from_utf8(reply.body.to_vec()).unwrap();
-                reply.body = text.replace("XYZ", r"\ud800").into();
-                Ok(reply)
-            })
-        }
-    }
     let mock = MockTableService::new();
     let copy = mock.client().table_named::<DynamicEntity>("Copy");
     copy.create().await.unwrap();
-    let source = client(&mock, Arc::new(Surrogate(mock.transport())));
+    let lone_surrogate =
+        Scripted::new(mock.transport(), |_| Step::pass().replace("XYZ", r"\ud800"));
+    let source = client(&mock, lone_surrogate);
     let source = source.table_named::<DynamicEntity>("Blogs");
     source.create().await.unwrap();
     for n in 0..10 {
@@ -453,10 +398,10 @@ async fn a_query_of_another_table_or_client_is_refused() {
 /// The error of a row names the row.
 #[tokio::test(start_paused = true)]
 async fn errors_name_their_rows() {
-    let (_, table) = fated(|n, _| match n {
-        0 => Fate::LoseReply,
-        1 => Fate::Changed(0),
-        _ => Fate::Send,
+    let (_, table) = scripted(|n, _, other| match n {
+        0 => Step::lose_reply(),
+        1 => changed(other, 0),
+        _ => Step::pass(),
     })
     .await;
     let report = table.bulk().run([BulkOperation::Insert(row("", 0))]).await;
@@ -464,14 +409,14 @@ async fn errors_name_their_rows() {
     let (what, error) = errors(&report).next().unwrap();
     assert_eq!((what, error.outcome()), ("unknown", Outcome::Unknown));
 
-    let (_, table) = fated(|_, _| Fate::NoConnection).await;
+    let (_, table) = scripted(|_, _, _| unreachable()).await;
     let report = table.bulk().run([BulkOperation::Insert(row("", 0))]).await;
     let report = report.unwrap_err().into_report();
     let (what, error) = errors(&report).next().unwrap();
     assert_eq!((what, error.outcome()), ("failed", Outcome::NotApplied));
     assert_eq!(u64::from(error.attempts()), report.progress.requests);
 
-    let (_, table) = fated(|_, _| Fate::Send).await;
+    let (_, table) = scripted(|_, _, _| Step::pass()).await;
     table.insert(&row("", 150)).await.unwrap();
     let report = table.bulk().run((0..200).map(|n| BulkOperation::Insert(row("", n)))).await;
     let report = report.unwrap_err().into_report();

@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use azure_table_client::bulk::{BulkOperation, Checkpoint, RowOutcome};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{
-    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::{HttpRequest, HttpResponse, Transport, TransportErrorKind};
 use azure_table_client::{
     DynamicEntity, ErrorCode, IfMatch, RetryPolicy, TableClient, TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, json_error, on, response};
 use azure_table_tests::sized;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep};
@@ -42,26 +41,21 @@ struct Seen {
     query: String,
 }
 
-/// The mock with a latency of 30 ms and a limit of entities per second and partition.
+/// The time that a request needs to the service, and its response back.
+const LATENCY: Duration = Duration::from_millis(15);
+
+/// A limit of entities per second and partition.
 struct Limited {
-    inner: Arc<dyn Transport>,
     limit: Option<Limit>,
     seen: Mutex<Seen>,
     start: Instant,
-}
-
-impl fmt::Debug for Limited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limited").finish_non_exhaustive()
-    }
 }
 
 impl Limited {
     fn takes(&self, request: &HttpRequest) -> bool {
         let mut seen = self.seen.lock().unwrap();
         let (body, now) = (String::from_utf8_lossy(&request.body), Instant::now());
-        let is_batch = request.uri.path().ends_with("/$batch");
-        let Some(limit) = self.limit.filter(|_| is_batch) else { return true };
+        let Some(limit) = self.limit.filter(|_| is_batch(request)) else { return true };
         let entities = f64::from(u32::try_from(body.matches(" HTTP/1.1\r\n").count()).unwrap());
         let partition =
             body.split("PartitionKey").nth(1).unwrap().trim_start_matches(['"', ':', '=', '\'']);
@@ -91,59 +85,42 @@ impl Limited {
     }
 }
 
-impl Transport for Limited {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            {
-                let mut seen = self.seen.lock().unwrap();
-                seen.in_flight += 1;
-                if let Some(query) = request.uri.query() {
-                    query.clone_into(&mut seen.query);
-                }
-                seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
-            }
-            sleep(Duration::from_millis(15)).await;
-            let result =
-                if self.takes(&request) { self.inner.send(request).await } else { Ok(busy()) };
-            sleep(Duration::from_millis(15)).await;
-            self.seen.lock().unwrap().in_flight -= 1;
-            result
+/// A transport to `service` with a latency and this limit.
+fn throttled(service: Arc<dyn Transport>, limited: &Arc<Limited>) -> Arc<Scripted> {
+    let [sending, arriving] = [(); 2].map(|()| Arc::clone(limited));
+    let is_beyond = move |request: &HttpRequest| !arriving.takes(request);
+    let service = Scripted::new(service, on(is_beyond, |_| busy().into()));
+    Scripted::new(service, move |request| {
+        let mut seen = sending.seen.lock().unwrap();
+        seen.in_flight += 1;
+        if let Some(query) = request.uri.query() {
+            query.clone_into(&mut seen.query);
+        }
+        seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
+        let received = Arc::clone(&sending);
+        Step::pass().after(sleep(LATENCY)).then(async move {
+            sleep(LATENCY).await;
+            received.seen.lock().unwrap().in_flight -= 1;
         })
-    }
+    })
 }
 
 fn busy() -> HttpResponse {
-    let body =
-        r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
-    HttpResponse {
-        status: 503.try_into().unwrap(),
-        headers: Default::default(),
-        body: body.as_bytes().into(),
-    }
+    response(503, &[], json_error("ServerBusy", "Busy."))
 }
 
 fn client(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(transport)
-        .clock(mock.clock())
-        .build()
-        .unwrap()
+    mock.client_builder().transport(transport).build().unwrap()
 }
 
 async fn limited(
     limit: Option<Limit>,
 ) -> (MockTableService, Arc<Limited>, TableClient<DynamicEntity>) {
     let mock = MockTableService::new();
-    let transport = Arc::new(Limited {
-        inner: mock.transport(),
-        limit,
-        seen: Mutex::default(),
-        start: Instant::now(),
-    });
-    let table = client(&mock, transport.clone()).table_named("Blogs");
+    let limited = Arc::new(Limited { limit, seen: Mutex::default(), start: Instant::now() });
+    let table = client(&mock, throttled(mock.transport(), &limited)).table_named("Blogs");
     table.create().await.unwrap();
-    (mock, transport, table)
+    (mock, limited, table)
 }
 
 fn row(partition: impl fmt::Display, n: u32) -> DynamicEntity {
@@ -356,52 +333,13 @@ async fn an_input_that_fails_ends_the_run() {
     assert_eq!(error.report().checkpoint.next(), 250);
 }
 
-/// Fails some of the transactions, before or after they are applied.
-struct Failing {
-    inner: Arc<dyn Transport>,
-    /// Applies to the transactions in turn.
-    steps: Mutex<Vec<Step>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Send,
-    Refuse(u16),
-    LoseReply,
-    NoConnection,
-}
-
-impl fmt::Debug for Failing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failing").finish_non_exhaustive()
-    }
-}
-
-impl Transport for Failing {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_batch = request.uri.path().ends_with("/$batch");
-        let step = if is_batch { self.steps.lock().unwrap().pop() } else { None };
-        Box::pin(async move {
-            match step.unwrap_or(Step::Send) {
-                Step::Send => self.inner.send(request).await,
-                Step::Refuse(status) => {
-                    Ok(HttpResponse { status: status.try_into().unwrap(), ..busy() })
-                }
-                Step::LoseReply => {
-                    self.inner.send(request).await?;
-                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
-                }
-                Step::NoConnection => Err(TransportError::new(TransportErrorKind::Connect, "none")),
-            }
-        })
-    }
-}
-
-async fn failing(steps: &[Step]) -> (MockTableService, TableClient<DynamicEntity>) {
+/// A table whose transactions follow these steps.
+async fn failing<S: Into<Step> + 'static>(
+    steps: impl IntoIterator<Item = S, IntoIter: Send> + 'static,
+) -> (MockTableService, TableClient<DynamicEntity>) {
     let mock = MockTableService::new();
-    let steps = Mutex::new(steps.iter().rev().copied().collect());
-    let transport = Arc::new(Failing { inner: mock.transport(), steps });
-    let table = client(&mock, transport).table_named("Blogs");
+    let script = on(is_batch, in_turn(steps));
+    let table = client(&mock, Scripted::new(mock.transport(), script)).table_named("Blogs");
     table.create().await.unwrap();
     (mock, table)
 }
@@ -410,12 +348,12 @@ async fn failing(steps: &[Step]) -> (MockTableService, TableClient<DynamicEntity
 /// applied.
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_is_not_a_conflict() {
-    let (_, table) = failing(&[Step::LoseReply]).await;
+    let (_, table) = failing([Step::lose_reply()]).await;
     let upserts = (0..50).map(|n| BulkOperation::InsertOrReplace(row("", n)));
     let report = table.bulk().run(upserts).await.unwrap();
     assert_eq!((report.progress.applied, report.progress.requests), (50, 2));
 
-    let (mock, table) = failing(&[Step::LoseReply]).await;
+    let (mock, table) = failing([Step::lose_reply()]).await;
     let mixed = (0..50).map(|n| match n % 2 {
         0 => BulkOperation::Insert(row("", n)),
         _ => BulkOperation::InsertOrMerge(row("", n)),
@@ -433,13 +371,14 @@ async fn a_lost_reply_is_not_a_conflict() {
 /// Transient failures are retried; a permanent failure is given up and can be resumed.
 #[tokio::test(start_paused = true)]
 async fn transient_failures_are_retried() {
-    use Step::{NoConnection, Refuse};
+    let unreachable = Err(TransportErrorKind::Connect);
+    let refusal = |status| Ok(response(status, &[], json_error("ServerBusy", "Busy.")));
     let rows = || (0..100).map(|n| BulkOperation::InsertOrReplace(row("", n)));
-    let (_, table) = failing(&[NoConnection, Refuse(503), Refuse(500), Refuse(504)]).await;
+    let (_, table) = failing([unreachable.clone(), refusal(503), refusal(500), refusal(504)]).await;
     let report = table.bulk().run(rows()).await.unwrap();
     assert_eq!((report.progress.requests, report.progress.throttled), (5, 1));
 
-    let (mock, table) = failing(&[NoConnection; 5]).await;
+    let (mock, table) = failing(vec![unreachable; 5]).await;
     let bulk = table.bulk().retry(RetryPolicy::fixed(4, Duration::from_secs(1)));
     let start = Instant::now();
     let report = bulk.run(rows()).await.unwrap_err().into_report();
@@ -447,7 +386,7 @@ async fn transient_failures_are_retried() {
     let report = table.bulk().resume(report.checkpoint).run(rows()).await.unwrap();
     assert_eq!((report.progress.applied, mock.row_count("Blogs")), (100, Some(100)));
 
-    let (_, table) = failing(&[Refuse(503); 1000]).await;
+    let (_, table) = failing(vec![refusal(503); 1000]).await;
     let start = Instant::now();
     let bulk = table.bulk().give_up_after(Duration::from_secs(2 * 60));
     let report = bulk.run(rows()).await.unwrap_err().into_report();

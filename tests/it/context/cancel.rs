@@ -1,17 +1,14 @@
 //! A save that is dropped at any await point, and saves whose replies are lost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use azure_table_client::context::{EntityState, SaveOptions, TableContext};
 use azure_table_client::mock::Fault;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{
-    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use azure_table_client::transport::TransportErrorKind;
 use azure_table_client::{IfMatch, RetryPolicy, TableClient, TableServiceClient};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
 
 use super::{Blog, blog, context, service};
 
@@ -95,40 +92,13 @@ async fn dropped_after_every_poll() {
     assert!(points > 20, "only {points} points were tested");
 }
 
-/// Loses the reply of the n-th request from now on, before or after the request is applied.
-#[derive(Debug)]
-struct Lossy {
-    inner: Arc<dyn Transport>,
-    left: AtomicUsize,
-    after: bool,
-}
-
-impl Transport for Lossy {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_write = request.method != "GET";
-        let is_lost = is_write && self.left.fetch_sub(1, Ordering::SeqCst) == 1;
-        Box::pin(async move {
-            if is_lost && !self.after {
-                return Err(TransportError::new(TransportErrorKind::Interrupted, "lost"));
-            }
-            let reply = self.inner.send(request).await;
-            if is_lost {
-                return Err(TransportError::new(TransportErrorKind::Interrupted, "lost"));
-            }
-            reply
-        })
-    }
-}
-
+/// A client that loses the reply of this write, from 1, before or after the write is applied.
 fn lossy(mock: &MockTableService, at: usize, after: bool) -> TableServiceClient {
-    let transport = Lossy { inner: mock.transport(), left: AtomicUsize::new(at), after };
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(Arc::new(transport))
-        .clock(mock.clock())
-        .retry(RetryPolicy::none())
-        .build()
-        .unwrap()
+    let passes = (1..at).map(|_| Step::pass());
+    let lost = if after { Step::lose_reply() } else { Step::fail(TransportErrorKind::Interrupted) };
+    let script = on(is_write, in_turn(passes.chain([lost])));
+    let transport = Scripted::new(mock.transport(), script);
+    mock.client_builder().transport(transport).retry(RetryPolicy::none()).build().unwrap()
 }
 
 /// A lost reply is not a failure if the change was applied; otherwise the change is applied once.

@@ -6,18 +6,16 @@ use azure_table_client::context::{
     ConflictResolver, EntityState, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, RetryPolicy, Stored, TableClient, TableServiceClient,
-};
+use azure_table_client::transport::{HttpRequest, Transport};
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, RetryPolicy, Stored, TableClient};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, on};
 
 use super::{Blog, KEY, Start, blog, context, in_state, service, state, stored};
 use EntityState::{Modified, Unchanged};
 
 /// A context whose requests go through a transport.
 fn context_over(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableContext {
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let client = client.unwrap().transport(transport).clock(mock.clock());
+    let client = mock.client_builder().transport(transport);
     TableContext::new(&client.retry(RetryPolicy::none()).build().unwrap())
 }
 
@@ -207,31 +205,17 @@ async fn an_equal_change_is_discarded() {
     assert_eq!((report.applied(), report.discarded().count()), (0, 1));
 }
 
-/// Writes the row before each update from the client.
-#[derive(Debug)]
-struct Racing {
-    to: Arc<dyn Transport>,
-    mock: MockTableService,
-    races: Mutex<u32>,
-}
-
-impl Transport for Racing {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_update = request.headers.contains_key("if-match");
-        Box::pin(async move {
-            let is_race = is_update && {
-                let mut races = self.races.lock().unwrap();
-                let is_race = *races > 0;
-                *races = races.saturating_sub(1);
-                is_race
-            };
-            if is_race {
-                let blogs = self.mock.client().table::<Blog>();
-                blogs.update_with(KEY, |b| b.rating = b.rating.map(|r| r + 1)).await.unwrap();
-            }
-            self.to.send(request).await
+/// Writes the row before each of these updates from the client.
+fn racing(mock: &MockTableService, races: u32) -> Arc<Scripted> {
+    let blogs = mock.client().table::<Blog>();
+    let races = (0..races).map(move |_| {
+        let blogs = blogs.clone();
+        Step::pass().after(async move {
+            blogs.update_with(KEY, |b| b.rating = b.rating.map(|r| r + 1)).await.unwrap();
         })
-    }
+    });
+    let is_update = |request: &HttpRequest| request.headers.contains_key("if-match");
+    Scripted::new(mock.transport(), on(is_update, in_turn(races)))
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,8 +229,7 @@ async fn the_rounds_are_bounded() {
     ] {
         let (mock, blogs) = service().await;
         blogs.insert(&blog("1", "old")).await.unwrap();
-        let racing = Racing { to: mock.transport(), mock: mock.clone(), races: Mutex::new(races) };
-        let mut ctx = context_over(&mock, Arc::new(racing));
+        let mut ctx = context_over(&mock, racing(&mock, races));
         ctx.find::<Blog>(KEY).await.unwrap();
         ctx.update(&blog("1", "local")).unwrap();
         let resolver = ConflictResolver::client_wins();
@@ -385,8 +368,7 @@ async fn only_conflicts_are_resolved() {
 async fn a_dropped_save_keeps_its_report() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
-    let racing = Racing { to: mock.transport(), mock: mock.clone(), races: Mutex::new(u32::MAX) };
-    let mut ctx = context_over(&mock, Arc::new(racing));
+    let mut ctx = context_over(&mock, racing(&mock, u32::MAX));
     ctx.find::<Blog>(KEY).await.unwrap();
     ctx.add(&blog("0", "first")).unwrap();
     ctx.update(&blog("1", "local")).unwrap();

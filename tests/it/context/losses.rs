@@ -1,14 +1,12 @@
 //! Data that must survive a save: columns with a custom codec, columns that were not read,
 //! concurrent writes of other programs, and changes by hooks.
 
-use std::sync::Arc;
-
 use azure_table_client::context::{
     EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::entity::PropertyGroup;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{DynamicEntity, IfMatch, Operation, TableEntity, TableServiceClient};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, TableEntity};
+use azure_table_tests::scripted::{Scripted, Step, is_write, on};
 
 use super::{Blog, blog, context, service, stored};
 
@@ -214,32 +212,22 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
     assert_eq!(mock.requests().total(), 0);
 }
 
-/// Removes the ETags from the responses to writes.
-#[derive(Debug)]
-struct Stripping(Arc<dyn Transport>);
-
-impl Transport for Stripping {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_write = request.method != "GET";
-        Box::pin(async move {
-            let mut reply = self.0.send(request).await?;
-            if is_write {
-                let text = String::from_utf8(reply.body.to_vec()).unwrap();
-                let kept = text.split_inclusive("\r\n").filter(|line| !line.starts_with("ETag"));
-                reply.body = kept.collect::<String>().into();
-            }
-            Ok(reply)
-        })
-    }
+/// Removes the ETags from the response to a batch.
+fn without_etags() -> Step {
+    Step::pass().edit(|response| {
+        let text = str::from_utf8(&response.body).unwrap();
+        let kept = text.split_inclusive("\r\n").filter(|line| !line.starts_with("ETag"));
+        response.body = kept.collect::<String>().into();
+    })
 }
 
 /// If a response has no ETag, the client reads it; an update is never sent without one.
 #[tokio::test]
 async fn a_missing_version_is_read() {
     let (mock, blogs) = service().await;
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let client = client.unwrap().transport(Arc::new(Stripping(mock.transport())));
-    let mut ctx = TableContext::new(&client.clock(mock.clock()).build().unwrap());
+    let stripping = Scripted::new(mock.transport(), on(is_write, |_| without_etags()));
+    let client = mock.client_builder().transport(stripping).build().unwrap();
+    let mut ctx = TableContext::new(&client);
     ctx.add(&blog("1", "mine")).unwrap();
     ctx.save_changes_with(SaveOptions::atomic()).await.unwrap();
     let etag = blogs.get(("c", "1")).await.unwrap().etag.clone();
@@ -312,8 +300,7 @@ async fn the_report_of_a_dropped_save() {
 async fn a_transaction_is_resolved_as_a_whole() {
     for (polls, has_ids) in (1..6).flat_map(|polls| [(polls, true), (polls, false)]) {
         let (mock, blogs) = service().await;
-        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-        let mut client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let mut client = mock.client_builder();
         if has_ids {
             client = client.write_id_column("WriteId");
         }
@@ -343,21 +330,6 @@ async fn a_transaction_is_resolved_as_a_whole() {
     }
 }
 
-/// Stores a text with a lone surrogate in another program's property.
-#[derive(Debug)]
-struct Broken(Arc<dyn Transport>);
-
-impl Transport for Broken {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            let mut reply = self.0.send(request).await?;
-            let text = String::from_utf8(reply.body.to_vec()).unwrap();
-            reply.body = text.replace("broken", "\\ud800").into();
-            Ok(reply)
-        })
-    }
-}
-
 /// An unreadable foreign property fails no query and is kept; an unreadable property of the struct
 /// fails the query.
 #[tokio::test]
@@ -366,9 +338,9 @@ async fn unreadable_properties_are_kept() {
     let mut row = DynamicEntity::new("c", "1");
     row.set("Text", "old").set("Rating", 3).set("Foreign", "broken");
     stored(&mock).insert(&row).await.unwrap();
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let client = client.unwrap().transport(Arc::new(Broken(mock.transport())));
-    let client = client.clock(mock.clock()).build().unwrap();
+    let lone_surrogate =
+        Scripted::new(mock.transport(), |_| Step::pass().replace("broken", "\\ud800"));
+    let client = mock.client_builder().transport(lone_surrogate).build().unwrap();
     for option in [MergeOption::NoTracking, MergeOption::AppendOnly] {
         let mut ctx = TableContext::new(&client);
         assert_eq!(ctx.query::<Blog>().merge_option(option).await.unwrap().len(), 1);

@@ -10,7 +10,7 @@ async fn permanent_refusals_are_not_retried() {
             let script = script(&[Answer(status, "Refused", NO)]);
             let table = builder(&script).locations(mode).build().unwrap().table_named("Blogs");
             assert_eq!(call(&table, Call::Get).await, End::Refused(status, Outcome::NotApplied));
-            assert_eq!(script.sent.lock().unwrap().len(), 1, "{status}");
+            assert_eq!(script.requests().len(), 1, "{status}");
         }
     }
 }
@@ -23,7 +23,7 @@ async fn the_clock_skew_is_remembered() {
     let table = builder(&script).build().unwrap().table_named("Blogs");
     assert_eq!(call(&table, Call::Insert).await, End::Done);
     assert_eq!(call(&table, Call::Insert).await, End::Done);
-    assert_eq!(script.sent.lock().unwrap().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 /// Calls in flight when the skew is learned are signed again with the corrected date.
@@ -51,7 +51,7 @@ async fn dropped_calls_use_no_retry_token() {
         let call = call(&table, Call::Get);
         assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
     }
-    script.meets.lock().unwrap().push_back(BUSY);
+    script.play(in_turn([BUSY]));
     assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary));
 }
 
@@ -62,7 +62,7 @@ async fn a_deadline_of_zero_sends_nothing() {
     let table = builder(&script).build().unwrap().table_named::<DynamicEntity>("Blogs");
     let error = table.insert(&row()).deadline(Duration::ZERO).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::Timeout, Outcome::NotApplied));
-    assert!(script.sent.lock().unwrap().is_empty());
+    assert!(script.requests().is_empty());
 }
 
 /// In an outage, retries stop for all calls of a client, and resume with the service.
@@ -76,11 +76,11 @@ async fn an_outage_is_not_multiplied() {
         let result = call(&table, Call::Get).await;
         assert_eq!(result, End::Refused(503, Outcome::NotApplied));
     }
-    assert_eq!(script.sent.lock().unwrap().len(), 100, "90 calls, and 10 retries for 50 tokens");
+    assert_eq!(script.requests().len(), 100, "90 calls, and 10 retries for 50 tokens");
     for _ in 0..15 {
         assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary));
     }
-    script.meets.lock().unwrap().extend([BUSY; 3]);
+    script.play(in_turn([BUSY; 3]));
     assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary), "with 15 tokens");
 }
 
@@ -95,15 +95,15 @@ async fn requests_wait_for_a_permit() {
     for call in calls.collect::<Vec<_>>() {
         call.await.unwrap().unwrap();
     }
-    let times: Vec<u64> = script.sent.lock().unwrap().iter().map(|(at, _)| *at).collect();
+    let times: Vec<u64> = script.times().iter().map(Duration::as_secs).collect();
     assert_eq!(times, [0, 0, 0, 10, 10, 10, 20]);
 
-    script.meets.lock().unwrap().extend([Late(10, 204); 3]);
+    script.play(in_turn([Late(10, 204); 3]));
     let calls: Vec<_> = (0..3).map(|_| tokio::spawn(table.insert(&row()).into_future())).collect();
     tokio::task::yield_now().await;
     let late = table.insert(&row()).deadline(Duration::from_secs(5)).await.unwrap_err();
     assert_eq!((late.kind(), late.outcome()), (ErrorKind::Timeout, Outcome::NotApplied));
-    assert_eq!((late.attempts(), script.sent.lock().unwrap().len()), (0, 10), "nothing was sent");
+    assert_eq!((late.attempts(), script.requests().len()), (0, 10), "nothing was sent");
     for call in calls {
         call.await.unwrap().unwrap();
     }
@@ -112,21 +112,12 @@ async fn requests_wait_for_a_permit() {
 /// The request states a timeout to the service if it is shorter than the service's own limit.
 #[tokio::test(start_paused = true)]
 async fn the_remaining_time_is_sent_to_the_service() {
-    #[derive(Debug, Default)]
-    struct Urls(Mutex<Vec<String>>);
-    impl Transport for Urls {
-        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            self.0.lock().unwrap().push(request.uri.to_string());
-            Box::pin(async {
-                sleep(Duration::from_secs(7)).await;
-                Ok(answer(503, "ServerBusy", NO))
-            })
-        }
-    }
-    let urls = Arc::new(Urls::default());
+    let slow = Scripted::alone(|_| {
+        Step::respond(answer(503, "ServerBusy", NO)).after(sleep(Duration::from_secs(7)))
+    });
     let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
     let client = TableServiceClient::builder("https://me.example.com", key)
-        .transport(urls.clone())
+        .transport(slow.clone())
         .retry(RetryPolicy::fixed(9, Duration::ZERO))
         .resolve_outcomes(false)
         .build()
@@ -134,7 +125,7 @@ async fn the_remaining_time_is_sent_to_the_service() {
     let table = client.table_named::<DynamicEntity>("Blogs");
     let call = table.get(("p", "r")).deadline(Duration::from_secs(40));
     call.await.unwrap_err();
-    let urls = urls.0.lock().unwrap();
+    let urls: Vec<_> = slow.requests().iter().map(|request| request.uri.to_string()).collect();
     let timeouts: Vec<_> =
         urls.iter().map(|url| url.split_once("timeout=").map(|(_, t)| t)).collect();
     assert_eq!(timeouts, [None, None, Some("26"), Some("19"), Some("12"), Some("5")], "{urls:?}");
@@ -155,7 +146,7 @@ async fn reads_before_writes_go_to_the_primary() {
         row.set("A", 1);
     };
     table.update_with(("p", "r"), change).await.unwrap();
-    let sent = script.sent.lock().unwrap();
+    let sent = sent(&script);
     assert!(sent.iter().all(|(_, what)| what.ends_with("primary")), "{sent:?}");
     assert_eq!(sent.len(), 6);
 }
@@ -163,24 +154,16 @@ async fn reads_before_writes_go_to_the_primary() {
 /// The replication lag is read from the secondary, in every location mode.
 #[tokio::test(start_paused = true)]
 async fn the_replication_lag_is_read_from_the_secondary() {
-    #[derive(Debug)]
-    struct Stats(Mutex<Vec<String>>, &'static str);
-    impl Transport for Stats {
-        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            self.0.lock().unwrap().push(request.uri.to_string());
-            let body = self.1.into();
-            Box::pin(async move { Ok(HttpResponse { body, ..answer(200, "", NO) }) })
-        }
-    }
     let told = async |body: &'static str| {
-        let stats = Arc::new(Stats(Mutex::new(Vec::new()), body));
+        let stats = Scripted::always(HttpResponse { body: body.into(), ..answer(200, "", NO) });
         let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
         let client = TableServiceClient::builder("https://me.example.com", key)
             .secondary_endpoint("https://me-secondary.example.com")
             .transport(stats.clone());
         let told = client.build().unwrap().stats().await;
         let url = "https://me-secondary.example.com/?restype=service&comp=stats";
-        assert_eq!(*stats.0.lock().unwrap(), [url]);
+        assert_eq!(stats.requests().len(), 1);
+        assert_eq!(stats.last().uri, url);
         told
     };
     let stats = told(

@@ -276,6 +276,6 @@ async fn every_decision() {
         };
         let expected: Vec<_> =
             at.into_iter().map(|(at, place)| (at, format!("{method} {place}"))).collect();
-        assert_eq!(*script.sent.lock().unwrap(), expected, "{what}");
+        assert_eq!(sent(&script), expected, "{what}");
     }
 }

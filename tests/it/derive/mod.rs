@@ -26,8 +26,8 @@ use azure_table_client::entity::{
     DecodeError, DecodeReason, Descending, EncodeError, KeyPart, NamedTable,
 };
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ETag, Error, ErrorKind, TableEntity, TableServiceClient};
+use azure_table_tests::scripted::{Scripted, response};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -60,32 +60,15 @@ fn blog() -> Blog {
     }
 }
 
-/// A service that always returns this page of entities.
-#[derive(Debug)]
-struct Page(String);
-
-impl Transport for Page {
-    #[expect(clippy::default_trait_access, reason = "the crate `http` is not a dependency")]
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let mut response = HttpResponse {
-            status: Default::default(),
-            headers: Default::default(),
-            body: Bytes::from(self.0.clone()),
-        };
-        let content_type = "application/json;odata=minimalmetadata".parse().unwrap();
-        response.headers.insert("content-type", content_type);
-        Box::pin(std::future::ready(Ok(response)))
-    }
-}
-
 /// Reads an entity from the JSON of its properties.
 async fn read<T: TableEntity + Send + 'static>(properties: &str) -> Result<T, Error> {
-    let page = Page(format!(r#"{{"value":[{{{properties}}}]}}"#));
+    let json = [("content-type", "application/json;odata=minimalmetadata")];
+    let page = response(200, &json, format!(r#"{{"value":[{{{properties}}}]}}"#));
     let service = TableServiceClient::builder(
         "https://account.table.core.windows.net",
         Credential::Anonymous,
     )
-    .transport(Arc::new(page))
+    .transport(Scripted::always(page))
     .build()?;
     let mut entities = service.table_named::<T>("Blogs").query().await?;
     Ok(entities.pop().expect("one entity"))

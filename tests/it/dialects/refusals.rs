@@ -1,48 +1,20 @@
 //! Responses of Cosmos DB: throttling, and keys that it refuses.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use azure_table_client::auth::{Credential, SharedKey};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::transport::HttpResponse;
 use azure_table_client::{Dialect, DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, json_error, response};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::{Keep, builder};
-
-/// Returns these responses first, and then those of the mock.
-#[derive(Debug)]
-struct First(Arc<dyn Transport>, Mutex<VecDeque<HttpResponse>>);
-
-impl Transport for First {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        match self.1.lock().unwrap().pop_front() {
-            Some(response) => Box::pin(async { Ok(response) }),
-            None => self.0.send(request),
-        }
-    }
-}
+use super::builder;
 
 fn answer(status: u16, content_type: &str, body: String) -> HttpResponse {
-    let mut headers = HeaderMap::new();
-    headers.insert("x-ms-request-id", "id".parse().unwrap());
-    headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
-    HttpResponse { status: StatusCode::from_u16(status).unwrap(), headers, body: Bytes::from(body) }
-}
-
-fn json_error(code: &str, message: &str) -> String {
-    format!(
-        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-us","value":"{message}"}}}}}}"#
-    )
-}
-
-fn first(mock: &MockTableService, answers: impl IntoIterator<Item = HttpResponse>) -> Arc<First> {
-    Arc::new(First(mock.transport(), Mutex::new(answers.into_iter().collect())))
+    response(status, &[("x-ms-request-id", "id"), ("content-type", content_type)], body)
 }
 
 /// The first part of the changeset is the only one, and states the wait.
@@ -63,18 +35,17 @@ async fn a_throttled_part_of_a_batch_states_the_wait() {
         [("x-ms-retry-after-ms: 7400", 7_400), ("Retry-After: 9", 9_000), ("X-Other: 1", 0)]
     {
         let mock = MockTableService::new();
-        let transport = first(&mock, []);
-        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-            .unwrap()
+        let transport = Scripted::recorder(mock.transport());
+        let service = mock
+            .client_builder()
             .transport(transport.clone())
-            .clock(mock.clock())
             .retry(RetryPolicy::fixed(1, Duration::ZERO))
             .dialect(Dialect::CosmosDb)
             .build()
             .unwrap();
         let blogs = service.table_named::<DynamicEntity>("Blogs");
         blogs.create().await.unwrap();
-        transport.1.lock().unwrap().push_back(throttled_batch(header));
+        transport.play(in_turn([throttled_batch(header)]));
         let start = tokio::time::Instant::now();
         blogs.transaction().insert(&DynamicEntity::new("p", "r")).await.unwrap();
         let waited = start.elapsed();
@@ -85,36 +56,25 @@ async fn a_throttled_part_of_a_batch_states_the_wait() {
 
 #[tokio::test]
 async fn a_replaced_credential_signs_again() {
-    /// Replaces the key while the first request is in flight.
-    #[derive(Debug)]
-    struct Replacing(Arc<First>, Mutex<Option<TableServiceClient>>);
-    impl Transport for Replacing {
-        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            if let Some(service) = self.1.lock().unwrap().take() {
-                service.set_credential(SharedKey::development()).unwrap();
-            }
-            self.0.send(request)
-        }
-    }
     let mock = MockTableService::new();
     let refused = answer(401, "application/json", json_error("Unauthorized", "the key is wrong"));
-    let transport = Arc::new(Replacing(first(&mock, [refused]), Mutex::default()));
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(transport.clone())
-        .clock(mock.clock())
-        .dialect(Dialect::CosmosDb)
-        .build()
-        .unwrap();
-    *transport.1.lock().unwrap() = Some(service.clone());
+    let client = Arc::new(OnceLock::<TableServiceClient>::new());
+    let replacing = Arc::clone(&client);
+    // The key is replaced while the first request is in flight.
+    let refusal = Step::respond(refused).after(async move {
+        replacing.get().unwrap().set_credential(SharedKey::development()).unwrap();
+    });
+    let transport = Scripted::new(mock.transport(), in_turn([refusal]));
+    let builder = mock.client_builder().transport(transport).dialect(Dialect::CosmosDb);
+    let service = client.get_or_init(|| builder.build().unwrap());
     service.create_table("Blogs").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_filter_on_an_impossible_key_matches_nothing() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb).build().unwrap();
     let blogs = service.table_named::<DynamicEntity>("Blogs");
     blogs.create().await.unwrap();
     // 400 UTF-16 units and 1,200 bytes.
@@ -125,8 +85,8 @@ async fn a_filter_on_an_impossible_key_matches_nothing() {
 #[tokio::test]
 async fn names_of_service_resources_are_not_tables() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb).build().unwrap();
     for name in ["Tables", "tables", "$batch", ".", ".."] {
         let table = service.table_named::<DynamicEntity>(name);
         for error in [
@@ -137,14 +97,14 @@ async fn names_of_service_resources_are_not_tables() {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
         }
     }
-    assert!(keep.taken().is_empty());
+    assert!(recorder.take_requests().is_empty());
 }
 
 #[test]
 fn a_write_id_refuses_reserved_names() {
     let mock = MockTableService::new();
-    let keep = Keep::new(&mock);
-    let builder = || builder(&mock, &keep).write_id_column("Etag");
+    let recorder = Scripted::recorder(mock.transport());
+    let builder = || builder(&mock, &recorder).write_id_column("Etag");
     assert!(builder().build().is_ok());
     let error = builder().dialect(Dialect::CosmosDb).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");

@@ -2,36 +2,26 @@
 
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
-use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     Dialect, DynamicEntity, ErrorKind, Operation, RetryPolicy, TableClient, TableEntity,
     TableServiceClient, TableServiceClientBuilder,
 };
-use std::sync::Arc;
-
-use azure_table_client::mock::Fault;
+use azure_table_tests::scripted::{Scripted, Step};
 use serde_json::Value;
 
-use super::{Keep, builder};
+use super::builder;
 
-/// Returns the rows of each page in reverse order.
-#[derive(Debug)]
-struct Reversed(Arc<dyn Transport>);
-
-impl Transport for Reversed {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            let mut response = self.0.send(request).await?;
-            if let Ok(mut page) = serde_json::from_slice::<Value>(&response.body)
-                && let Some(rows) = page.get_mut("value").and_then(Value::as_array_mut)
-            {
-                rows.reverse();
-                response.body = page.to_string().into();
-            }
-            Ok(response)
-        })
-    }
+/// Reverses the order of the rows of a page.
+fn reversed() -> Step {
+    Step::pass().edit(|response| {
+        if let Ok(mut page) = serde_json::from_slice::<Value>(&response.body)
+            && let Some(rows) = page.get_mut("value").and_then(Value::as_array_mut)
+        {
+            rows.reverse();
+            response.body = page.to_string().into();
+        }
+    })
 }
 
 fn cosmos(mock: &MockTableService) -> TableServiceClient {
@@ -39,10 +29,8 @@ fn cosmos(mock: &MockTableService) -> TableServiceClient {
 }
 
 fn cosmos_builder(mock: &MockTableService) -> TableServiceClientBuilder {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(Arc::new(Reversed(mock.transport())))
-        .clock(mock.clock())
+    mock.client_builder()
+        .transport(Scripted::new(mock.transport(), |_| reversed()))
         .retry(RetryPolicy::default())
         .dialect(Dialect::CosmosDb)
 }
@@ -221,8 +209,8 @@ async fn table_names_are_case_sensitive() {
     let error = pages.next().await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
 
-    let keep = Keep::new(&mock);
-    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let recorder = Scripted::recorder(mock.transport());
+    let service = builder(&mock, &recorder).dialect(Dialect::CosmosDb).build().unwrap();
     let context = || {
         let mut ctx = TableContext::new(&service);
         for table in ["Numbers", "numbers"] {
@@ -232,9 +220,10 @@ async fn table_names_are_case_sensitive() {
     };
     let atomic = SaveOptions::atomic();
     assert!(context().save_changes_with(atomic).await.is_err());
-    assert!(keep.taken().is_empty());
+    assert!(recorder.take_requests().is_empty());
     // The mock treats both names as one table.
     context().save_changes().await.unwrap_err();
-    let paths: Vec<_> = keep.taken().into_iter().map(|request| request.uri.to_string()).collect();
+    let paths: Vec<_> =
+        recorder.take_requests().into_iter().map(|request| request.uri.to_string()).collect();
     assert!(paths[0].ends_with("/Numbers") && paths[1].ends_with("/numbers"), "{paths:?}");
 }

@@ -1,17 +1,15 @@
 //! Changes that remove properties.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use azure_table_client::client::PartitionRows;
 use azure_table_client::context::TableContext;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
     DynamicEntity, ETag, Error, ErrorKind, Metadata, Operation, Stored, TableClient, TableEntity,
-    TableServiceClient,
 };
+use azure_table_tests::scripted::{Scripted, Step};
 
 const KEY: (&str, &str) = ("p", "r");
 
@@ -179,33 +177,15 @@ async fn a_change_of_kind_removes_the_old_properties() {
     assert!(rows.get(KEY).await.unwrap().value("foreign").is_none());
 }
 
-/// Stores a text with a lone surrogate in another program's property.
-#[derive(Debug)]
-struct Broken(Arc<dyn Transport>);
-
-impl Transport for Broken {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            let mut reply = self.0.send(request).await?;
-            let text = String::from_utf8(reply.body.to_vec()).unwrap();
-            reply.body = text.replace("broken", "\\ud800").into();
-            Ok(reply)
-        })
-    }
-}
-
 #[tokio::test]
 async fn a_row_with_unreadable_properties_is_not_replaced() {
     let (mock, _, rows) = notes().await;
     let mut broken = DynamicEntity::new("p", "r");
     rows.insert_or_merge(broken.set("foreign", "broken")).await.unwrap();
-    let client = || {
-        TableServiceClient::builder_from_connection_string(&mock.connection_string())
-            .unwrap()
-            .clock(mock.clock())
-    };
-    let unreadable = client().transport(Arc::new(Broken(mock.transport())));
-    let untyped = client().transport(mock.transport()).metadata(Metadata::None);
+    let lone_surrogate =
+        Scripted::new(mock.transport(), |_| Step::pass().replace("broken", "\\ud800"));
+    let unreadable = mock.client_builder().transport(lone_surrogate);
+    let untyped = mock.client_builder().metadata(Metadata::None);
     for builder in [unreadable, untyped] {
         let notes = builder.build().unwrap().table_named::<Note>("Notes");
         let error = notes.update_with(KEY, |n| n.text = None).await.unwrap_err();

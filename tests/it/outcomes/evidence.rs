@@ -48,7 +48,7 @@ async fn an_earlier_row_proves_nothing() {
         assert_eq!(mock.row_count("Blogs"), Some(50));
 
         let (mock, table) = with_rows(&[("a", "same")], is_old).await;
-        let mut ctx = TableContext::new(&service_of(&mock));
+        let mut ctx = TableContext::new(&mock.client());
         ctx.table_named::<DynamicEntity>("Blogs").add(&item("a", "same")).unwrap();
         ctx.table_named::<DynamicEntity>("Blogs").add(&item("b", "new")).unwrap();
         ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
@@ -64,15 +64,6 @@ async fn an_earlier_row_proves_nothing() {
     let old = ETag::from("W/\"datetime'2001-01-01T00%3A00%3A00.0000000Z'\"");
     let error = table.merge(&item("a", "same"), &old).await.unwrap_err();
     assert_eq!((error.status(), error.outcome()), (Some(412), Outcome::Unknown));
-}
-
-fn service_of(mock: &MockTableService) -> TableServiceClient {
-    TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .build()
-        .unwrap()
 }
 
 /// A merge of values that the row already has does not prove that the transaction wrote the other row.
@@ -140,21 +131,10 @@ async fn a_bulk_run_resolves_duplicate_attempts_after_a_server_error() {
 /// A row without a version exists.
 #[tokio::test(start_paused = true)]
 async fn rows_without_versions_prove_nothing() {
-    #[derive(Debug)]
-    struct Bare(Arc<dyn Transport>);
-    impl Transport for Bare {
-        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            Box::pin(async move {
-                let mut reply = self.0.send(request).await?;
-                let text = String::from_utf8(reply.body.to_vec()).unwrap();
-                reply.body = text.replace("odata.etag", "odata.gone").into();
-                Ok(reply)
-            })
-        }
-    }
     let (mock, _) = with_rows(&[("a", "old"), ("b", "old")], false).await;
-    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let client = client.unwrap().transport(Arc::new(Bare(mock.transport()))).clock(mock.clock());
+    let without_versions =
+        Scripted::new(mock.transport(), |_| Step::pass().replace("odata.etag", "odata.gone"));
+    let client = mock.client_builder().transport(without_versions);
     let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
     let tag = ETag::from("W/\"datetime'2009-04-14'\"");
     let batch = table.transaction().delete(("p", "a"), &tag).delete(("p", "b"), &tag);

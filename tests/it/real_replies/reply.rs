@@ -1,10 +1,11 @@
 //! A recorded reply, and a transport that returns it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use azure_table_client::auth::Credential;
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::transport::HttpResponse;
 use azure_table_client::{RetryPolicy, TableServiceClient};
+use azure_table_tests::scripted::Scripted;
 use serde_json::Value;
 
 /// A reply of the service.
@@ -64,9 +65,9 @@ impl Reply {
         }
     }
 
-    /// A client whose requests all get this reply, and the addresses of the requests.
-    pub(super) fn service(&self) -> (TableServiceClient, Arc<Canned>) {
-        let canned = Arc::new(Canned { response: self.response(), asked: Mutex::default() });
+    /// A client whose requests all get this reply, and the record of the requests.
+    pub(super) fn service(&self) -> (TableServiceClient, Arc<Scripted>) {
+        let canned = Scripted::always(self.response());
         let service =
             TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
                 .transport(canned.clone())
@@ -74,26 +75,5 @@ impl Reply {
                 .build()
                 .unwrap();
         (service, canned)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Canned {
-    response: HttpResponse,
-    asked: Mutex<Vec<String>>,
-}
-
-impl Canned {
-    /// The address of the last request.
-    pub(super) fn last(&self) -> String {
-        self.asked.lock().unwrap().last().unwrap().clone()
-    }
-}
-
-impl Transport for Canned {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.asked.lock().unwrap().push(request.uri.to_string());
-        let response = self.response.clone();
-        Box::pin(async { Ok(response) })
     }
 }

@@ -1,5 +1,7 @@
 //! The bytes of batches: random responses, and requests as they are sent.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// Pieces of responses, so that random bodies pass the first line of the parser.
@@ -35,7 +37,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all().start_paused(true).build().unwrap();
-        let steps = vec![Answer(status, kind, pieces.concat()); 4];
+        let steps = vec![answer(status, kind, pieces.concat()); 4];
         let key = ("字".repeat(1024), "字".repeat(1024));
         runtime.block_on(async {
             let _ = three(&table(&steps)).await;
@@ -44,31 +46,13 @@ proptest! {
     }
 }
 
-/// Records the requests to the mock.
-#[derive(Debug)]
-struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
-
-impl Transport for Keep {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.1.lock().unwrap().push(request.clone());
-        self.0.send(request)
-    }
-}
-
-impl Keep {
-    fn last(&self) -> HttpRequest {
-        self.1.lock().unwrap().last().unwrap().clone()
-    }
-}
-
 /// A table on the mock, which checks the signature of each request.
-async fn kept(mock: &MockTableService) -> (Arc<Keep>, TableClient<DynamicEntity>) {
-    let keep = Arc::new(Keep(mock.transport(), Mutex::default()));
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string());
-    let service = service.unwrap().transport(keep.clone()).clock(mock.clock()).build().unwrap();
+async fn recorded(mock: &MockTableService) -> (Arc<Scripted>, TableClient<DynamicEntity>) {
+    let recorder = Scripted::recorder(mock.transport());
+    let service = mock.client_builder().transport(recorder.clone()).build().unwrap();
     let table = service.table_named("Blogs");
     table.create().await.unwrap();
-    (keep, table)
+    (recorder, table)
 }
 
 /// The batch that was sent, with fixed boundaries.
@@ -84,7 +68,7 @@ fn batch_of(request: &HttpRequest) -> String {
 #[tokio::test(start_paused = true)]
 async fn the_bytes_of_a_transaction() {
     let mock = MockTableService::new();
-    let (keep, table) = kept(&mock).await;
+    let (recorder, table) = recorded(&mock).await;
     let tag = table.insert(&DynamicEntity::new("it's", "1")).await.unwrap().etag;
     table.insert(&DynamicEntity::new("it's", "2")).await.unwrap();
     table.insert(&DynamicEntity::new("it's", "3")).await.unwrap();
@@ -99,7 +83,7 @@ async fn the_bytes_of_a_transaction() {
         .insert_or_merge(&DynamicEntity::new("it's", "4"));
     let bytes = transaction.bytes();
     transaction.await.unwrap();
-    let sent = keep.last();
+    let sent = recorder.last();
     assert_eq!(sent.body.len(), bytes, "the size is known before it is sent");
     assert_eq!(sent.method, "POST");
     assert_eq!(sent.uri, "http://127.0.0.1:10002/devstoreaccount1/$batch");
@@ -132,7 +116,7 @@ async fn the_bytes_of_a_transaction() {
 #[tokio::test(start_paused = true)]
 async fn a_row_with_long_keys_is_read_in_a_batch() {
     let mock = MockTableService::new();
-    let (keep, table) = kept(&mock).await;
+    let (recorder, table) = recorded(&mock).await;
     // 9 bytes per character in a URL.
     let (partition, key) = ("字".repeat(1024), "語".repeat(1023));
     let mut entity = DynamicEntity::new(partition.clone(), key.clone());
@@ -142,7 +126,7 @@ async fn a_row_with_long_keys_is_read_in_a_batch() {
     let fetched = table.get((&*partition, &*key)).await.unwrap();
     assert_eq!((fetched.response().status, &fetched.etag), (200, &etag));
     assert_eq!(fetched.get::<i32>("Rating"), Some(Ok(3)));
-    let sent = keep.last();
+    let sent = recorder.last();
     assert_eq!(
         (sent.method.as_str(), sent.uri.path().rsplit_once('/').unwrap().1),
         ("POST", "$batch")
@@ -172,8 +156,8 @@ async fn a_row_with_long_keys_is_read_in_a_batch() {
     let rows = query(&EntityKey::new(partition, key)).await.unwrap();
     assert_eq!((rows.len(), rows[0].get::<i32>("Rating")), (1, Some(Ok(3))));
     assert!(rows[0].get::<String>("Text").is_none());
-    assert!(keep.last().uri.path().ends_with("/$batch"));
-    assert!(batch_of(&keep.last()).contains("?$select=Rating"));
+    assert!(recorder.last().uri.path().ends_with("/$batch"));
+    assert!(batch_of(&recorder.last()).contains("?$select=Rating"));
     assert!(query(&missing).await.unwrap().is_empty());
 
     table.delete_table().await.unwrap();
@@ -183,7 +167,7 @@ async fn a_row_with_long_keys_is_read_in_a_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn odd_responses_to_a_read_in_a_batch() {
-    let get = |steps: &[Step]| table(steps).get(("字".repeat(1024), "字".repeat(1024)));
+    let get = |steps: &[Attempt]| table(steps).get(("字".repeat(1024), "字".repeat(1024)));
     let one = |message: &str| {
         let head = "--batchresponse_1\r\nContent-Type: application/http\r\n\r\n";
         accepted(format!("{head}{message}\r\n--batchresponse_1--\r\n"))
@@ -200,7 +184,7 @@ async fn odd_responses_to_a_read_in_a_batch() {
     for step in [
         accepted(""),
         accepted("--batchresponse_1--"),
-        Answer(202, "text/html", b"<html>".into()),
+        answer(202, "text/html", "<html>"),
         accepted(results(&[])),
         accepted(results(&[DONE, DONE])),
         one("HTTP/1.1 204 No Content\r\n"),

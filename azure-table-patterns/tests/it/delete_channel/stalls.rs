@@ -1,23 +1,18 @@
 //! Workers that stall, and programs that write between two requests of a worker.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{ErrorCode, TableServiceClient};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, on};
 use tokio::sync::Notify;
 
 use super::*;
 
 /// A transport that stops at a request, before or after it is applied, until it is resumed. Among the requests with this
 /// method and this text in the path, it is the one with this number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Stall {
-    mock: MockTableService,
-    stop: (&'static str, &'static str, usize),
-    is_done: bool,
-    found: AtomicUsize,
     reached: Notify,
     resumed: Notify,
 }
@@ -25,35 +20,23 @@ struct Stall {
 impl Stall {
     fn client(
         mock: &MockTableService,
-        stop: (&'static str, &'static str, usize),
+        (method, path, number): (&'static str, &'static str, usize),
         is_done: bool,
     ) -> (TableServiceClient, Arc<Self>) {
-        let (reached, resumed) = (Notify::new(), Notify::new());
-        let (mock, found) = (mock.clone(), AtomicUsize::new(0));
-        let stall = Arc::new(Self { mock, stop, is_done, found, reached, resumed });
-        let builder = stall.mock.client_builder().transport(Arc::clone(&stall) as Arc<_>);
-        (builder.build().unwrap(), stall)
-    }
-}
-
-impl Transport for Stall {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let (method, path, number) = self.stop;
-        let is_hit = request.method == method
-            && request.uri.path().contains(path)
-            && self.found.fetch_add(1, Ordering::Relaxed) == number;
-        let wait = async move |is_now: bool| {
-            if is_hit && is_now {
-                self.reached.notify_one();
-                self.resumed.notified().await;
-            }
+        let stall = Arc::new(Self::default());
+        let stopped = Arc::clone(&stall);
+        let stop = async move {
+            stopped.reached.notify_one();
+            stopped.resumed.notified().await;
         };
-        Box::pin(async move {
-            wait(!self.is_done).await;
-            let response = self.mock.receive(request).await;
-            wait(self.is_done).await;
-            response
-        })
+        let stop = if is_done { Step::pass().then(stop) } else { Step::pass().after(stop) };
+        let steps = (0..number).map(|_| Step::pass()).chain([stop]);
+        let script = on(
+            move |request| request.method == method && request.uri.path().contains(path),
+            in_turn(steps),
+        );
+        let transport = Scripted::new(mock.transport(), script);
+        (mock.client_builder().transport(transport).build().unwrap(), stall)
     }
 }
 

@@ -11,7 +11,7 @@ use fastrand::Rng;
 use tokio::time::{sleep, timeout};
 
 use super::users::{User, differences};
-use super::watch::{GROUPS, VALUES, Watch, Watched, key, number, slot};
+use super::watch::{GROUPS, VALUES, Watch, key, number, slot, watched};
 
 const TASKS: u64 = 6;
 const STEPS: usize = 30;
@@ -36,8 +36,8 @@ enum Write {
 
 impl Program {
     fn new(round: &Round, watch: &Arc<Watch>, task: u64) -> Self {
-        let transport = Watched { inner: round.transport(), watch: watch.clone() };
-        let client = round.client_with(task, |it| it.transport(Arc::new(transport)));
+        let transport = watched(round.transport(), watch);
+        let client = round.client_with(task, |it| it.transport(transport));
         let mut chance = round.chance(task);
         // Every grace time is safe; a short one cancels the attempts of living programs.
         let grace = Duration::from_secs([0, 0, 1, 10][chance.usize(..4)]);

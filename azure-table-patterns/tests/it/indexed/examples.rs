@@ -11,7 +11,7 @@ use azure_table_tests::chaos;
 use tokio::time::Instant;
 
 use super::users::{INDEX, TABLE, User, differences};
-use crate::hostile::{Touching, on_secondary, with_secondary};
+use crate::hostile::{on_secondary, touching, with_secondary};
 
 pub(super) async fn users(mock: &MockTableService) -> Indexed<User> {
     let users = Indexed::<User>::new(&mock.client());
@@ -330,13 +330,8 @@ async fn any_version_can_be_written() {
     let found = users.by(|u| u.email, "joe@y.example").one().await.unwrap().unwrap();
     assert_eq!(found.city.as_deref(), Some("Ulm"));
 
-    let touching = Touching {
-        mock: mock.clone(),
-        table: TABLE,
-        row: ("a", "joe"),
-        before: ("POST", "/$batch"),
-    };
-    let slow = Indexed::<User>::new(&touching.client());
+    let touching = touching(&mock, TABLE, ("a", "joe"), ("POST", "/$batch"));
+    let slow = Indexed::<User>::new(&touching);
     let errors = [
         slow.replace(&joe(), IfMatch::Any).await.unwrap_err(),
         slow.merge(&joe(), IfMatch::Any).await.unwrap_err(),
@@ -377,8 +372,8 @@ async fn a_value_whose_row_always_changes_is_contended() {
     let rows: Vec<DynamicEntity> = mock.rows(INDEX).unwrap();
     let EntityKey { partition_key, row_key } = rows[0].key().clone();
     let row = (&*partition_key.leak(), &*row_key.leak());
-    let touching = Touching { mock: mock.clone(), table: INDEX, row, before: ("PUT", INDEX) };
-    let slow = Indexed::<User>::new(&touching.client());
+    let touching = touching(&mock, INDEX, row, ("PUT", INDEX));
+    let slow = Indexed::<User>::new(&touching);
     let (start, reads) = (Instant::now(), mock.requests().count(Operation::Get));
     let error = slow.insert(&joe).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");

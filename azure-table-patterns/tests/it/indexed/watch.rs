@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::transport::Transport;
+use azure_table_tests::scripted::{Scripted, Step};
 
 use super::users::{TABLE, User, place, target};
 
@@ -226,19 +227,16 @@ impl State {
 }
 
 /// A transport that takes a sample before and after each request.
-#[derive(Debug)]
-pub(super) struct Watched {
-    pub(super) inner: Arc<dyn Transport>,
-    pub(super) watch: Arc<Watch>,
-}
-
-impl Transport for Watched {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            self.watch.sample();
-            let response = self.inner.send(request).await;
-            self.watch.sample();
-            response
-        })
-    }
+pub(super) fn watched(service: Arc<dyn Transport>, watch: &Arc<Watch>) -> Arc<Scripted> {
+    let watch = Arc::clone(watch);
+    Scripted::new(service, move |_| {
+        let [before, after] = [(); 2].map(|()| Arc::clone(&watch));
+        Step::pass()
+            .after(async move {
+                before.sample();
+            })
+            .then(async move {
+                after.sample();
+            })
+    })
 }

@@ -6,7 +6,7 @@ use azure_table_patterns::Error;
 use azure_table_patterns::lease::merge_fenced;
 
 use super::{DEVICES, table};
-use crate::hostile::Touching;
+use crate::hostile::touching;
 
 fn state(text: &str) -> DynamicEntity {
     DynamicEntity::new("p", "device").with("State", text)
@@ -62,8 +62,8 @@ async fn a_write_gives_up_after_ten_rounds_with_pauses() {
     let (mock, devices) = devices().await;
     merge_fenced(&devices, &state("first"), 1).await.unwrap();
     let (row, before) = (("p", "device"), ("MERGE", "device"));
-    let touching = Touching { mock: mock.clone(), table: DEVICES, row, before };
-    let slow = touching.client().table_named::<DynamicEntity>(DEVICES);
+    let touching = touching(&mock, DEVICES, row, before);
+    let slow = touching.table_named::<DynamicEntity>(DEVICES);
     let (start, reads) = (tokio::time::Instant::now(), mock.requests().count(Operation::Get));
     let error = merge_fenced(&slow, &state("late"), 1).await.unwrap_err();
     let Error::Failed { outcome: Outcome::Unknown, error: Some(error) } = error else {

@@ -12,7 +12,7 @@ use azure_table_patterns::Error;
 use tokio::time::{Instant, sleep};
 
 use super::{KEY, LEASES, TTL, acquired, lease, stored, table};
-use crate::hostile::Touching;
+use crate::hostile::touching;
 
 fn work(row: &str) -> DynamicEntity {
     DynamicEntity::new(KEY.0, row)
@@ -283,8 +283,8 @@ async fn work_survives_failures_that_pass() {
 async fn a_renewal_gives_up_if_another_program_always_writes_first() {
     let (mock, _) = table().await;
     let (row, before) = (KEY, ("MERGE", KEY.1));
-    let touching = Touching { mock: mock.clone(), table: LEASES, row, before };
-    let guard = acquired(&mut lease(&touching.client().table_named(LEASES))).await;
+    let touching = touching(&mock, LEASES, row, before);
+    let guard = acquired(&mut lease(&touching.table_named(LEASES))).await;
     let error = guard.renew().await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 3, .. }), "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied);

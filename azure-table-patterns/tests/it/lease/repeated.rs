@@ -9,7 +9,7 @@ use azure_table_patterns::lease::merge_fenced;
 use tokio::time::sleep;
 
 use super::{DEVICES, KEY, LEASES, acquired, lease, stored, table};
-use crate::hostile::Repeating;
+use crate::hostile;
 
 const LATE: Duration = Duration::from_secs(5);
 
@@ -31,7 +31,7 @@ fn repeating(
     text: &'static str,
     table: &str,
 ) -> TableClient<DynamicEntity> {
-    Repeating { mock: mock.clone(), text, first: Fault::busy(), second_after: LATE }.table(table)
+    hostile::repeating(mock, text, Fault::busy(), LATE).table_named(table)
 }
 
 fn assert_unknown(error: &Error) {

@@ -5,7 +5,7 @@ use azure_table_client::{DynamicEntity, Operation};
 use azure_table_patterns::lease::merge_fenced;
 
 use super::{DEVICES, KEY, LEASES, TTL, acquired, lease, table};
-use crate::hostile::Touching;
+use crate::hostile::touching;
 
 /// Counts the requests of a call.
 async fn requests<T>(mock: &MockTableService, call: impl Future<Output = T>) -> (usize, T) {
@@ -54,8 +54,8 @@ async fn each_call() {
     tokio::time::sleep(TTL).await;
     // Another program writes the row between the read and the write.
     let (row, before) = (KEY, ("MERGE", KEY.1));
-    let touching = Touching { mock: mock.clone(), table: LEASES, row, before };
-    let mut slow = lease(&touching.client().table_named(LEASES));
+    let touching = touching(&mock, LEASES, row, before);
+    let mut slow = lease(&touching.table_named(LEASES));
     assert!(slow.acquire_now().await.unwrap().is_none());
     tokio::time::sleep(TTL).await;
     let touched = mock.requests().count(Operation::Merge);

@@ -1,32 +1,16 @@
 //! A worker whose write is proved by a read that arrives after another worker has taken the item over.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::mock::Fault;
 use azure_table_client::{DynamicEntity, Operation};
 use azure_table_patterns::Error;
 use azure_table_patterns::outbox::Outbox;
 use azure_table_tests::chaos::mock;
+use azure_table_tests::scripted::{Scripted, Step, is_write, on};
 use tokio::time::sleep;
 
 use super::{Copy, TTL, copy, orders, outbox};
-
-/// A network that delivers reads late.
-#[derive(Debug)]
-struct SlowReads(MockTableService);
-
-impl Transport for SlowReads {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            if request.method == "GET" {
-                sleep(Duration::from_secs(45)).await;
-            }
-            self.0.receive(request).await
-        })
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_read_of_the_next_holders_row_does_not_help_a_stalled_worker() {
@@ -34,7 +18,9 @@ async fn a_read_of_the_next_holders_row_does_not_help_a_stalled_worker() {
     orders(&mock).create().await.unwrap();
     let new = outbox(&mock);
     new.insert(&copy("7")).await.unwrap();
-    let builder = mock.client_builder().transport(Arc::new(SlowReads(mock.clone())));
+    let slow_reads =
+        on(|request| !is_write(request), |_| Step::pass().after(sleep(Duration::from_secs(45))));
+    let builder = mock.client_builder().transport(Scripted::new(mock.transport(), slow_reads));
     let slow = builder.write_id_column("WriteId").build().unwrap();
     let slow = Outbox::<Copy>::new(&slow.table_named::<DynamicEntity>("Orders"), "copy");
     let mut first = slow.worker("first").ttl(TTL);

@@ -9,7 +9,7 @@ use azure_table_patterns::outbox::Outbox;
 use tokio::time::sleep;
 
 use super::{Copy, TTL, copy, mock_with_table, orders, outbox, pass};
-use crate::hostile::Repeating;
+use crate::hostile::repeating;
 
 fn is_stored(mock: &MockTableService, row: &str) -> bool {
     mock.row("Orders", "oslo", row).is_some()
@@ -95,8 +95,8 @@ async fn a_resumed_item_that_is_delivered_twice_is_confirmed() {
 async fn a_busy_service_does_not_refuse_a_delivery_that_is_late() {
     let mock = mock_with_table().await;
     let (first, second_after) = (Fault::busy(), Duration::from_secs(5));
-    let repeating = Repeating { mock: mock.clone(), text: "Archive", first, second_after };
-    let outbox = Outbox::<Copy>::new(&repeating.table("Orders"), "copy");
+    let repeating = repeating(&mock, "Archive", first, second_after);
+    let outbox = Outbox::<Copy>::new(&repeating.table_named::<DynamicEntity>("Orders"), "copy");
     let error = outbox.insert(&copy("7")).await.unwrap_err();
     assert!(error.is_throttled() && !is_stored(&mock, "copy!7"));
     sleep(TTL).await;
