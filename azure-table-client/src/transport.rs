@@ -7,6 +7,8 @@ mod http;
 #[cfg(feature = "hyper")]
 mod hyper;
 mod loopback;
+#[cfg(all(test, feature = "mock"))]
+pub(crate) mod recording;
 
 use std::fmt;
 use std::future::Future;

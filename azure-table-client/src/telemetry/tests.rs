@@ -20,7 +20,7 @@ use crate::bulk::BulkOperation;
 use crate::client::TableServiceClientBuilder;
 use crate::context::TableContext;
 use crate::mock::{Fault, MockTableService};
-use crate::transport::{HttpRequest, ResponseFuture, Transport};
+use crate::transport::recording::Recording;
 use crate::{DynamicEntity, IfMatch, Operation, RetryPolicy, TableClient, TableServiceClient};
 use recorder::{AS_TEXT, Recorder};
 

@@ -1,7 +1,6 @@
 mod responses;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use super::*;
 use crate::auth::{
@@ -10,7 +9,7 @@ use crate::auth::{
 use crate::client::TableServiceClientBuilder;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::mock::{Fault, MockTableService};
-use crate::transport::{HttpRequest, ResponseFuture, Transport};
+use crate::transport::recording::Recording;
 use crate::wire::Operation;
 use crate::{Dialect, DynamicEntity, TableClient, TableServiceClient};
 
@@ -139,11 +138,10 @@ async fn signatures_end_with_their_expiry_and_start_with_their_start() {
 async fn only_the_request_for_a_key_has_the_late_version() {
     let mock = filled().await;
     let service = delegator(&mock);
-    let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let transport = Arc::new(Keep { inner: mock.transport(), kept: Arc::clone(&kept) });
+    let recording = Recording::of(mock.transport());
     let service_of = |version: &str| {
         let version = version.parse().unwrap();
-        let builder = builder(&mock, Issuer::of(DAY)).transport(transport.clone());
+        let builder = builder(&mock, Issuer::of(DAY)).transport(recording.clone());
         builder.service_version(version).build().unwrap()
     };
     let request = UserDelegationKeyRequest::until(now(&mock) + DAY);
@@ -151,11 +149,11 @@ async fn only_the_request_for_a_key_has_the_late_version() {
         let service = service_of(version);
         service.user_delegation_key(&request).await.unwrap();
         service.table_exists("Blogs").await.unwrap();
-        let sent_requests = std::mem::take(&mut *kept.lock().unwrap());
+        let requests = recording.take_requests();
         let versions: Vec<_> =
-            sent_requests.iter().map(|request| request.headers["x-ms-version"].clone()).collect();
+            requests.iter().map(|request| request.headers["x-ms-version"].clone()).collect();
         assert_eq!(versions, ["2025-07-05", sent]);
-        let request = &sent_requests[0];
+        let request = &requests[0];
         assert_eq!(request.method, "POST");
         assert_eq!(
             request.uri.path_and_query().unwrap(),
@@ -173,19 +171,6 @@ async fn only_the_request_for_a_key_has_the_late_version() {
     mock.faults().add(Fault::busy().times(1));
     service.user_delegation_key(&request).await.unwrap();
     assert_eq!(mock.requests().count(Operation::GetUserDelegationKey), 4);
-}
-
-#[derive(Debug)]
-struct Keep {
-    inner: Arc<dyn Transport>,
-    kept: Arc<std::sync::Mutex<Vec<HttpRequest>>>,
-}
-
-impl Transport for Keep {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.kept.lock().unwrap().push(request.clone());
-        self.inner.send(request)
-    }
 }
 
 #[tokio::test(start_paused = true)]

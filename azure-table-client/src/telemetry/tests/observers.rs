@@ -46,28 +46,18 @@ impl Observer for Notes {
     }
 }
 
-/// Keeps the requests.
-#[derive(Debug)]
-struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
-
-impl Transport for Keep {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.1.lock().unwrap().push(request.clone());
-        self.0.send(request)
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_header_of_an_observer_is_sent_and_those_of_the_client_stay() {
     let mock = mock_with(0).await;
-    let keep = Arc::new(Keep(mock.transport(), Mutex::default()));
+    let recording = Recording::of(mock.transport());
     let notes = Arc::new(Notes::default());
-    let service = builder(&mock).transport(keep.clone()).observer(notes.clone()).build().unwrap();
+    let service =
+        builder(&mock).transport(recording.clone()).observer(notes.clone()).build().unwrap();
     // The signature is checked.
     cities(&service).insert(&entity()).client_request_id("import-42").await.unwrap();
     cities(&service).get(KEY).await.unwrap();
-    let sent = keep.1.lock().unwrap();
-    for request in &*sent {
+    let sent = recording.take_requests();
+    for request in &sent {
         assert_eq!(request.headers["x-trace"], "mine");
         assert_ne!(request.headers["x-ms-version"], "mine");
         assert_ne!(request.headers[header::AUTHORIZATION], "mine");
@@ -148,10 +138,10 @@ async fn no_secret_no_key_and_no_value_is_told() {
         } else {
             "http://127.0.0.1:10002/devstoreaccount1"
         };
-        let keep = Arc::new(Keep(mock.transport(), Mutex::default()));
+        let recording = Recording::of(mock.transport());
         let notes = Arc::new(Notes::default());
         let service = TableServiceClient::builder(endpoint, credential)
-            .transport(keep.clone())
+            .transport(recording.clone())
             .clock(mock.clock())
             .observer(notes.clone())
             .retry(RetryPolicy::fixed(2, Duration::from_secs(3)))
@@ -177,7 +167,7 @@ async fn no_secret_no_key_and_no_value_is_told() {
         );
         let told = format!("{} {}", Recorder::take().text(), notes.take().join(" "));
         assert!(told.contains("Cities") && told.contains("REDACTED"));
-        let sent = keep.1.lock().unwrap();
+        let sent = recording.take_requests();
         let signatures = sent.iter().filter_map(|request| {
             let value = request.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
             Some(value.split(':').nth(1)?.to_owned())

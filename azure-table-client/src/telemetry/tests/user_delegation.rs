@@ -2,42 +2,24 @@
 
 use super::*;
 use crate::auth::{Issuer, TablePermissions, TableSas, UserDelegationKeyRequest};
-use crate::transport::HttpResponse;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// Keeps the bodies of the responses.
-#[derive(Debug)]
-struct Kept {
-    inner: Arc<dyn Transport>,
-    bodies: Mutex<Vec<String>>,
-}
-
-impl Transport for Kept {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        Box::pin(async move {
-            let response: HttpResponse = self.inner.send(request).await?;
-            let body = String::from_utf8_lossy(&response.body).into_owned();
-            self.bodies.lock().unwrap().push(body);
-            Ok(response)
-        })
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn user_delegation_keys_and_their_signatures_are_not_traced() {
     Recorder::start();
     let mock = MockTableService::builder().tokens(|token| token.starts_with("secret-")).build();
-    let kept = Arc::new(Kept { inner: mock.transport(), bodies: Mutex::default() });
+    let recording = Recording::of(mock.transport());
     let endpoint = "https://127.0.0.1:10002/devstoreaccount1";
     let client = |credential: crate::auth::Credential| {
         let builder = TableServiceClient::builder(endpoint, credential);
-        builder.transport(kept.clone()).clock(mock.clock()).build().unwrap()
+        builder.transport(recording.clone()).clock(mock.clock()).build().unwrap()
     };
     let service = client(Issuer::of(HOUR).into());
     let request = UserDelegationKeyRequest::until(mock.clock().now() + HOUR);
     let key = service.user_delegation_key(&request).await.unwrap();
-    let body = kept.bodies.lock().unwrap().pop().unwrap();
+    let response = recording.last_response();
+    let body = str::from_utf8(&response.body).unwrap();
     let value = body.split_once("<Value>").unwrap().1.split_once('<').unwrap().0;
     let sas = TableSas::new("Blogs")
         .permissions(TablePermissions::READ)

@@ -30,29 +30,17 @@ fn response(changes: &[(&str, &str)]) -> String {
     format!("{declaration}<UserDelegationKey>{}</UserDelegationKey>", parts.concat())
 }
 
-/// Sends the same response to every request.
-#[derive(Debug)]
-struct Canned(http::StatusCode, Vec<u8>);
-
-impl Transport for Canned {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let reply = HttpResponse {
-            status: self.0,
-            headers: [(headers::X_MS_REQUEST_ID.clone(), http::HeaderValue::from_static("id"))]
-                .into_iter()
-                .collect(),
-            body: self.1.clone().into(),
-        };
-        Box::pin(async move { Ok(reply) })
-    }
-}
-
 async fn answered(status: u16, body: &[u8]) -> Result<UserDelegationKey, Error> {
     let mock = with_tokens();
-    let canned = Canned(http::StatusCode::from_u16(status).unwrap(), body.to_vec());
+    let id = (headers::X_MS_REQUEST_ID.clone(), http::HeaderValue::from_static("id"));
+    let canned = HttpResponse {
+        status: http::StatusCode::from_u16(status).unwrap(),
+        headers: [id].into_iter().collect(),
+        body: body.to_vec().into(),
+    };
     let tokens = BearerTokens::new(Issuer::of(DAY));
     let service = builder(&mock, tokens)
-        .transport(Arc::new(canned))
+        .transport(Recording::always(canned))
         .retry(RetryPolicy::none())
         .build()
         .unwrap();

@@ -11,7 +11,8 @@ use crate::auth::{BearerTokens, Credential, Issuer, TokenCredential};
 use crate::client::TableServiceClientBuilder;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::mock::{Fault, MockTableService};
-use crate::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use crate::transport::HttpResponse;
+use crate::transport::recording::Recording;
 use crate::wire::Operation;
 use crate::{DynamicEntity, RetryPolicy, TableClient, TableServiceClient};
 
@@ -97,20 +98,24 @@ async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
     assert!(!chain(&error).contains("secret"), "{text}");
 }
 
+/// A service that refuses every request.
+fn refusal(status: StatusCode, code: &str, message: &str) -> Arc<Recording> {
+    let body = format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}"}}}}}}"#
+    );
+    Recording::always(HttpResponse { status, headers: HeaderMap::new(), body: body.into() })
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_token_too_many_is_not_renewed() {
-    #[derive(Debug)]
-    struct Full;
-    impl Transport for Full {
-        fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-            let body = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"Exceeded allowed aad token limit of 100 that can be used concurrently"}}}"#;
-            let (status, headers) = (StatusCode::UNAUTHORIZED, HeaderMap::new());
-            Box::pin(async move { Ok(HttpResponse { status, headers, body: body.into() }) })
-        }
-    }
+    let full = refusal(
+        StatusCode::UNAUTHORIZED,
+        "Unauthorized",
+        "Exceeded allowed aad token limit of 100 that can be used concurrently",
+    );
     let mock = MockTableService::new();
     let issuer = Issuer::of(HOUR);
-    let service = builder(&mock, issuer.clone()).transport(Arc::new(Full)).build().unwrap();
+    let service = builder(&mock, issuer.clone()).transport(full).build().unwrap();
     let error = service.create_table("Blogs").await.unwrap_err();
     assert_eq!((issuer.requests(), error.attempts()), (1, 1));
     assert!(error.to_string().contains("only so many"), "{error}");
@@ -214,33 +219,15 @@ async fn a_tenant_without_a_credential_is_an_error_and_asked_for_again() {
     blogs.create().await.unwrap();
 }
 
-/// Responds with 403, like the service where a role is missing.
-#[derive(Debug, Default)]
-struct NoRole {
-    authorized: Mutex<Vec<(Option<String>, bool)>>,
-}
-
-impl Transport for NoRole {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let value = request.headers.get("authorization").unwrap();
-        let version = request.headers["x-ms-version"].to_str().ok().map(str::to_owned);
-        self.authorized.lock().unwrap().push((version, value.is_sensitive()));
-        let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":
-            "en-US","value":"This request is not authorized to perform this operation using this permission.\nRequestId:x"}}}"#;
-        let response = HttpResponse {
-            status: StatusCode::FORBIDDEN,
-            headers: HeaderMap::new(),
-            body: body.into(),
-        };
-        Box::pin(async move { Ok(response) })
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_missing_role_is_named_and_not_sent_again() {
-    let transport = Arc::new(NoRole::default());
+    let no_role = refusal(
+        StatusCode::FORBIDDEN,
+        "AuthorizationPermissionMismatch",
+        "This request is not authorized to perform this operation using this permission.\\nRequestId:x",
+    );
     let service = TableServiceClient::builder(ENDPOINT, Issuer::of(HOUR))
-        .transport(transport.clone())
+        .transport(no_role.clone())
         .build()
         .unwrap();
     let error = service.table_named::<DynamicEntity>("Blogs").query().await.unwrap_err();
@@ -248,8 +235,9 @@ async fn a_missing_role_is_named_and_not_sent_again() {
     assert_eq!((error.status(), error.attempts()), (Some(403), 1));
     assert!(error.to_string().contains("Storage Table Data Contributor"), "{error}");
     // Challenges are sent in this version, and the header is marked as sensitive for loggers.
-    let sent = transport.authorized.lock().unwrap().clone();
-    assert_eq!(sent, [(Some("2020-12-06".to_owned()), true)]);
+    let [request] = &no_role.take_requests()[..] else { panic!("one request") };
+    assert_eq!(request.headers["x-ms-version"], "2020-12-06");
+    assert!(request.headers["authorization"].is_sensitive());
 }
 
 #[test]
