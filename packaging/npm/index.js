@@ -3,11 +3,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
 
 const DEVELOPMENT_ACCOUNT = "devstoreaccount1";
 const DEVELOPMENT_KEY =
   "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-const READY = /^azure-table-mock listening on (\S+)$/m;
+const READY = /^azure-table-mock listening on (\S+)$/;
 
 /** The path of the program, from the optional package for this platform. */
 export function binaryPath() {
@@ -16,7 +17,9 @@ export function binaryPath() {
   try {
     return createRequire(import.meta.url).resolve(`${name}/${file}`);
   } catch {
-    throw new Error(`the package ${name} is not installed: optional dependencies are off, or the platform has no build`);
+    throw new Error(
+      `the package ${name} is not installed: optional dependencies are off, or the platform has no build`,
+    );
   }
 }
 
@@ -31,12 +34,14 @@ export async function start({
   env = {},
   timeout = 30_000,
 } = {}) {
-  const options = ["--port", `${port}`, ...(data === undefined ? [] : ["--data", data]), ...args];
-  const child = spawn(binaryPath(), options, {
+  // Without the emulator's own variables, only the options count.
+  const others = Object.entries(process.env).filter(([name]) => !/^(AZURE_TABLE_MOCK_|AZURITE_)/.test(name));
+  const child = spawn(binaryPath(), ["--port", `${port}`, ...(data === undefined ? [] : ["--data", data]), ...args], {
     env: {
-      ...environment(),
+      ...Object.fromEntries(others),
       AZURE_TABLE_MOCK_ACCOUNTS: `${account}:${key}`,
-      ...(controlToken === undefined ? {} : { AZURE_TABLE_MOCK_CONTROL_TOKEN: controlToken }),
+      // Not set if it is undefined.
+      AZURE_TABLE_MOCK_CONTROL_TOKEN: controlToken,
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -45,79 +50,69 @@ export async function start({
   const kill = () => child.kill();
   process.once("exit", kill);
   const ended = once(child, "close").finally(() => process.off("exit", kill));
-  const url = await ready(child, ended, timeout).catch(async (error) => {
-    child.kill("SIGKILL");
-    await ended.catch(() => {});
-    throw error;
-  });
+  const url = await ready(child, ended, timeout);
   for (const handle of [child, child.stdout, child.stderr]) {
     handle.unref();
   }
-  return new Emulator(child, ended, url, account, key, controlToken);
+
+  const control = (path, parameters, content) => post(url, path, { ...parameters, account }, content, controlToken);
+  const protocol = new URL(url).protocol.slice(0, -1);
+  return {
+    url,
+    account,
+    key,
+    connectionString:
+      `DefaultEndpointsProtocol=${protocol};AccountName=${account};AccountKey=${key};TableEndpoint=${url};`,
+    seed: (rows, { table } = {}) => control("seed", { table }, rows),
+    reset: ({ table, faults, requests } = {}) =>
+      control("reset", { table, faults: faults && 1, requests: requests && 1 }),
+    fault: (plan) => control("faults", {}, plan),
+    clock: (change) => control("clock", {}, change),
+    async stop() {
+      child.ref();
+      child.kill();
+      await ended;
+    },
+  };
 }
 
-class Emulator {
-  #child;
-  #ended;
-  #controlToken;
+/** The address that the emulator prints once it accepts requests. An emulator that does not start is ended. */
+function ready(child, ended, timeout) {
+  let [errors, late] = ["", false];
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    errors = (errors + text).slice(-10_000);
+    process.stderr.write(text);
+  });
+  const timer = setTimeout(() => {
+    late = true;
+    child.kill("SIGKILL");
+  }, timeout);
+  const address = new Promise((resolve) => {
+    createInterface(child.stdout).on("line", (line) => READY.test(line) && resolve(READY.exec(line)[1]));
+  });
+  const failed = ended.then(([code]) => {
+    const reason = late ? `did not start in ${timeout} ms` : `ended with code ${code}: ${errors.trim()}`;
+    throw new Error(`azure-table-mock ${reason}`);
+  });
+  return Promise.race([address, failed]).finally(() => clearTimeout(timer));
+}
 
-  constructor(child, ended, url, account, key, controlToken) {
-    this.#child = child;
-    this.#ended = ended;
-    this.#controlToken = controlToken;
-    this.url = url;
-    this.account = account;
-    this.key = key;
-    const protocol = new URL(url).protocol.slice(0, -1);
-    this.connectionString =
-      `DefaultEndpointsProtocol=${protocol};AccountName=${account};AccountKey=${key};TableEndpoint=${url};`;
-  }
-
-  /** Stores tables with their rows, or rows of one table. */
-  async seed(rows, { table } = {}) {
-    await this.#control("seed", { table }, rows);
-  }
-
-  /** Removes all tables, or one of them. */
-  async reset({ table, faults, requests } = {}) {
-    await this.#control("reset", { table, faults: faults && 1, requests: requests && 1 });
-  }
-
-  /** Adds a fault, an array of faults, or a plan with a seed. */
-  async fault(plan) {
-    await this.#control("faults", {}, plan);
-  }
-
-  /** Changes the clock of the service. */
-  async clock(change) {
-    await this.#control("clock", {}, change);
-  }
-
-  /** Sends a POST request to the control API. */
-  async #control(path, options, content) {
-    const url = new URL(`/-/${path}`, this.url);
-    for (const [name, value] of Object.entries({ ...options, account: this.account })) {
-      if (value) {
-        url.searchParams.set(name, value);
-      }
-    }
-    const body = content === undefined ? "" : JSON.stringify(content);
-    const headers = { "Content-Type": "application/json" };
-    if (this.#controlToken !== undefined) {
-      headers.Authorization = `Bearer ${this.#controlToken}`;
-    }
-    const response = await fetch(url, { method: "POST", headers, body });
-    const text = await response.text();
-    if (!response.ok) {
-      throw new Error(`azure-table-mock refuses ${path}: ${reason(text)}`);
+/** Sends a POST request to the control API. */
+async function post(base, path, parameters, content, token) {
+  const url = new URL(`/-/${path}`, base);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value) {
+      url.searchParams.set(name, value);
     }
   }
-
-  /** Stops the emulator after the requests in flight. */
-  async stop() {
-    this.#child.ref();
-    this.#child.kill();
-    await this.#ended;
+  const headers = { "Content-Type": "application/json" };
+  if (token !== undefined) {
+    headers.Authorization = `Bearer ${token}`;
+  }
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(content) });
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(`azure-table-mock refuses ${path}: ${reason(text)}`);
   }
 }
 
@@ -128,35 +123,4 @@ function reason(text) {
   } catch {
     return text.trim();
   }
-}
-
-/** The environment without the emulator's variables, so that only the options count. */
-function environment() {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(AZURE_TABLE_MOCK_|AZURITE_)/.test(name)),
-  );
-}
-
-/** The address that the emulator prints once it accepts requests. */
-async function ready(child, ended, timeout) {
-  let [out, errors] = ["", ""];
-  let timer;
-  const line = new Promise((resolve) => {
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      out = READY.test(out) ? out : out + text;
-      resolve(READY.exec(out)?.[1] ?? line);
-    });
-  });
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    errors = (errors + text).slice(-10_000);
-    process.stderr.write(text);
-  });
-  const failed = ended.then(([code]) => {
-    throw new Error(`azure-table-mock ended with code ${code}: ${errors.trim()}`);
-  });
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`azure-table-mock did not start in ${timeout} ms`)), timeout);
-  });
-  failed.catch(() => {});
-  return Promise.race([line, failed, late]).finally(() => clearTimeout(timer));
 }

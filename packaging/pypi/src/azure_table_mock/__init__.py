@@ -10,7 +10,6 @@ import atexit
 import json
 import os
 import pathlib
-import queue
 import re
 import subprocess
 import sys
@@ -18,15 +17,14 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import IO
 
 __all__ = ["Emulator", "binary_path", "start"]
 
 DEVELOPMENT_ACCOUNT = "devstoreaccount1"
-DEVELOPMENT_KEY = (
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-)
+DEVELOPMENT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+OWN_VARIABLES = ("AZURE_TABLE_MOCK_", "AZURITE_")
 READY = re.compile(r"azure-table-mock listening on (\S+)\s*$")
 
 
@@ -57,11 +55,7 @@ def start(
     if data is not None:
         command += ["--data", os.fspath(data)]
     # Without the emulator's own variables, only the options count.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("AZURE_TABLE_MOCK_", "AZURITE_"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(OWN_VARIABLES)}
     environment["AZURE_TABLE_MOCK_ACCOUNTS"] = f"{account}:{key}"
     if control_token is not None:
         environment["AZURE_TABLE_MOCK_CONTROL_TOKEN"] = control_token
@@ -75,13 +69,7 @@ def start(
     )
     # Without stop(), the emulator ends together with Python.
     atexit.register(process.kill)
-    try:
-        url = _ready(process, timeout)
-    except BaseException:
-        process.kill()
-        process.wait()
-        atexit.unregister(process.kill)
-        raise
+    url = _ready(process, timeout)
     return Emulator(process, url, account, key, control_token)
 
 
@@ -89,12 +77,7 @@ class Emulator:
     """A running emulator. It ends with Python at the latest."""
 
     def __init__(
-        self,
-        process: subprocess.Popen[str],
-        url: str,
-        account: str,
-        key: str,
-        control_token: str | None = None,
+        self, process: subprocess.Popen[str], url: str, account: str, key: str, control_token: str | None
     ) -> None:
         self._process = process
         self._control_token = control_token
@@ -117,9 +100,7 @@ class Emulator:
         """
         self._control("seed", {"table": table}, rows)
 
-    def reset(
-        self, *, table: str | None = None, faults: bool = False, requests: bool = False
-    ) -> None:
+    def reset(self, *, table: str | None = None, faults: bool = False, requests: bool = False) -> None:
         """Removes all tables, or one.
 
         `faults` also removes the faults and resets the clock, `requests` forgets the requests.
@@ -179,36 +160,38 @@ def _reason(text: str) -> str:
 
 
 def _ready(process: subprocess.Popen[str], timeout: float) -> str:
-    """Returns the address that the emulator prints once it accepts requests."""
-    assert process.stdout and process.stderr
-    addresses: queue.Queue[str | None] = queue.Queue()
-    errors: list[str] = []
-    readers = [
-        threading.Thread(target=_read_out, args=(process.stdout, addresses), daemon=True),
-        threading.Thread(target=_read_errors, args=(process.stderr, errors), daemon=True),
-    ]
-    for reader in readers:
-        reader.start()
+    """Returns the address that the emulator prints once it accepts requests.
+
+    An emulator that does not start is ended.
+    """
+    assert process.stdout
+    errors: deque[str] = deque(maxlen=100)
+    reader = threading.Thread(target=_read_errors, args=(process, errors), daemon=True)
+    reader.start()
+    late = threading.Event()
+    timer = threading.Timer(timeout, lambda: (late.set(), process.kill()))
+    timer.start()
     try:
-        address = addresses.get(timeout=timeout)
-    except queue.Empty:
-        raise TimeoutError(f"azure-table-mock did not start in {timeout} s") from None
-    if address is None:
+        for line in process.stdout:
+            if found := READY.match(line):
+                # So that the emulator never waits for a reader of its output.
+                threading.Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
+                return found[1]
         code = process.wait()
-        readers[1].join()
-        raise RuntimeError(f"azure-table-mock ended with code {code}: {''.join(errors).strip()}")
-    return address
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        timer.cancel()
+    atexit.unregister(process.kill)
+    if late.is_set():
+        raise TimeoutError(f"azure-table-mock did not start in {timeout} s")
+    reader.join()
+    raise RuntimeError(f"azure-table-mock ended with code {code}: {''.join(errors).strip()}")
 
 
-def _read_out(lines: IO[str], addresses: queue.Queue[str | None]) -> None:
-    for line in lines:
-        if found := READY.match(line):
-            addresses.put(found[1])
-    addresses.put(None)
-
-
-def _read_errors(lines: IO[str], errors: list[str]) -> None:
-    for line in lines:
-        if len(errors) < 100:
-            errors.append(line)
+def _read_errors(process: subprocess.Popen[str], errors: deque[str]) -> None:
+    assert process.stderr
+    for line in process.stderr:
+        errors.append(line)
         sys.stderr.write(line)
