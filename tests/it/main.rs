@@ -51,6 +51,7 @@ mod random_ids;
 mod random_queries;
 mod readers;
 mod real_replies;
+mod recordings;
 mod retry;
 mod runtime;
 mod sas;

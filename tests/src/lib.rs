@@ -15,6 +15,7 @@ pub mod conformance;
 pub mod crashes;
 pub mod fuzz;
 pub mod left_out;
+pub mod recordings;
 pub mod scripted;
 mod target;
 

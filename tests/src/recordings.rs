@@ -1,0 +1,97 @@
+//! Recordings of the service, made by the test suites of the official clients. `tests/recordings/README.md` describes
+//! them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use azure_table_client::transport::HttpResponse;
+use http::{HeaderName, HeaderValue};
+use serde::Deserialize;
+
+/// The sets in the repository.
+const IN_REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/recordings");
+
+/// The exchanges of one test.
+#[derive(Debug, Deserialize)]
+pub struct Recording {
+    /// The name of the test.
+    pub name: String,
+    /// The exchanges in their order.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// A request and its response.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Exchange {
+    /// The verb.
+    pub method: String,
+    /// The path below the account, percent-encoded.
+    pub path: String,
+    /// The query without the question mark, percent-encoded.
+    pub query: String,
+    /// Whether the request goes to the secondary location.
+    pub secondary: bool,
+    /// The headers of the request.
+    pub headers: Vec<(String, String)>,
+    /// The body of the request.
+    pub body: Option<String>,
+    /// The response.
+    pub response: Response,
+}
+
+/// A response, recorded or not, or a part of a response to a batch.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Response {
+    /// The status.
+    pub status: u16,
+    /// The headers, by their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: String,
+}
+
+impl Response {
+    /// Returns the value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+impl From<HttpResponse> for Response {
+    fn from(response: HttpResponse) -> Self {
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.to_string(), value.to_str().expect("a text").to_owned())
+        };
+        Self {
+            status: response.status.as_u16(),
+            headers: response.headers.iter().map(header).collect(),
+            body: String::from_utf8(response.body.to_vec()).expect("a text"),
+        }
+    }
+}
+
+/// Returns the folder of the complete sets, if `AZURE_TABLE_TESTS_RECORDINGS` names it. The repository has only a part
+/// of them.
+pub fn complete() -> Option<PathBuf> {
+    std::env::var_os("AZURE_TABLE_TESTS_RECORDINGS").map(PathBuf::from)
+}
+
+/// Returns the recordings of each set, by its name: the complete sets, or those in the repository.
+pub fn sets() -> BTreeMap<String, Vec<Recording>> {
+    let folder = complete().unwrap_or_else(|| IN_REPOSITORY.into());
+    let files = std::fs::read_dir(&folder).expect("the folder of recordings");
+    let paths = files.map(|file| file.expect("a file").path());
+    let sets = paths.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let name = |path: &Path| path.file_stem().expect("a name").display().to_string();
+    sets.map(|path| (name(&path), read(&path))).collect()
+}
+
+/// Returns the recordings of a set in the repository.
+pub fn in_repository(set: &str) -> Vec<Recording> {
+    read(&Path::new(IN_REPOSITORY).join(set).with_extension("jsonl"))
+}
+
+fn read(path: &Path) -> Vec<Recording> {
+    let text = std::fs::read_to_string(path).expect("a set");
+    text.lines().map(|line| serde_json::from_str(line).expect("a recording")).collect()
+}
