@@ -1,33 +1,25 @@
-//! Replies of the real service, recorded in 2017: the client's values, types, versions,
-//! continuations and errors are compared with an independent parser. The recordings are not part of
-//! the repository; without them, the test prints that it checks nothing.
-//!
-//! `AZURE_TABLE_TESTS_REPLIES` names a file of more replies, which `.ci/replies` extracts from
-//! recordings.
+//! Replies of the real service, recorded in 2017: the client's values, types, versions, continuations
+//! and errors are compared with an independent parser. `tests/recordings/README.md` describes the
+//! recordings. `AZURE_TABLE_TESTS_REPLIES` names a file with more replies.
 
 mod batches;
 mod reply;
 mod rows;
-
-use std::path::PathBuf;
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::Column;
 use azure_table_client::{
     DynamicEntity, Error, ErrorKind, IfMatch, Metadata, TableClient, TableServiceClient,
 };
+use azure_table_tests::recordings;
 use azure_table_tests::scripted::Scripted;
 use serde_json::Value;
 
 use reply::Reply;
 use rows::Declared;
 
-const REPLIES: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/recordings/replies/real_replies.jsonl");
-
 #[derive(Debug, Default)]
 struct Counts {
-    replies: usize,
     tables: usize,
     rows: usize,
     values: usize,
@@ -40,25 +32,24 @@ struct Counts {
 
 #[tokio::test]
 async fn all_recorded_replies_are_read() {
-    let more = std::env::var_os("AZURE_TABLE_TESTS_REPLIES").map(PathBuf::from);
-    let mut is_skipped = true;
-    for path in [Some(PathBuf::from(REPLIES)).filter(|path| path.exists()), more] {
-        let Some(path) = path else { continue };
-        is_skipped = false;
-        let mut counts = Counts::default();
-        for line in std::fs::read_to_string(&path).unwrap().lines() {
-            let reply = Reply::read(line);
-            println!("{} {} {}", reply.status, reply.method, reply.path);
-            check(&reply, &mut counts).await;
-            counts.replies += 1;
-        }
-        println!("{}: {counts:?}", path.file_name().unwrap().display());
-        assert!(counts.replies > 100 && counts.values > 300 && counts.etags > 50);
-        assert!(counts.continuations > 2 && counts.errors > 10 && counts.results_in_batches > 20);
+    let recordings = recordings::in_repository("python-2017-11");
+    let exchanges = recordings.into_iter().flat_map(|recording| recording.exchanges);
+    check_all(exchanges.map(Reply::recorded).collect()).await;
+    if let Some(path) = std::env::var_os("AZURE_TABLE_TESTS_REPLIES") {
+        let more = std::fs::read_to_string(path).unwrap();
+        check_all(more.lines().map(Reply::read).collect()).await;
     }
-    if is_skipped {
-        println!("skipped: the recorded replies are not here");
+}
+
+async fn check_all(replies: Vec<Reply>) {
+    let mut counts = Counts::default();
+    for reply in &replies {
+        println!("{} {} {}", reply.status, reply.method, reply.path);
+        check(reply, &mut counts).await;
     }
+    println!("{} replies: {counts:?}", replies.len());
+    assert!(replies.len() > 100 && counts.values > 300 && counts.etags > 50);
+    assert!(counts.continuations > 2 && counts.errors > 10 && counts.results_in_batches > 20);
 }
 
 async fn check(reply: &Reply, counts: &mut Counts) {

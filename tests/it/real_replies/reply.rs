@@ -1,11 +1,14 @@
 //! A recorded reply, and a transport that returns it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use azure_table_client::auth::Credential;
 use azure_table_client::transport::HttpResponse;
 use azure_table_client::{RetryPolicy, TableServiceClient};
+use azure_table_tests::recordings::{Exchange, Response};
 use azure_table_tests::scripted::Scripted;
+use http::Uri;
 use serde_json::Value;
 
 /// A reply of the service.
@@ -16,37 +19,41 @@ pub(super) struct Reply {
     pub(super) path: String,
     pub(super) query: String,
     pub(super) status: u16,
-    headers: Vec<(String, String)>,
+    headers: BTreeMap<String, String>,
     pub(super) text: String,
     /// The body, if it is JSON.
     pub(super) body: Value,
 }
 
 impl Reply {
-    /// A line of the recordings.
+    /// A line of a file that has replies only.
     pub(super) fn read(line: &str) -> Self {
         let stated: Value = serde_json::from_str(line).unwrap();
         let text = |name: &str| stated[name].as_str().unwrap_or_default().to_owned();
-        let url = text("url");
-        let (_, rest) = url.split_once("://").unwrap();
-        let rest = &rest[rest.find('/').unwrap()..];
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let headers = stated["headers"].as_object().unwrap().iter();
+        let uri: Uri = text("url").parse().unwrap();
+        let response = serde_json::from_str(line).unwrap();
+        Self::new(text("method"), uri.path(), uri.query().unwrap_or_default(), response)
+    }
+
+    pub(super) fn recorded(exchange: Exchange) -> Self {
+        let Exchange { method, path, query, response, .. } = exchange;
+        Self::new(method, &path, &query, response)
+    }
+
+    fn new(method: String, path: &str, query: &str, response: Response) -> Self {
         Self {
-            method: text("method"),
+            method,
             path: path.to_owned(),
             query: query.to_owned(),
-            status: u16::try_from(stated["status"].as_u64().unwrap()).unwrap(),
-            headers: headers
-                .map(|(name, value)| (name.to_lowercase(), value.as_str().unwrap().to_owned()))
-                .collect(),
-            text: text("body"),
-            body: serde_json::from_str(&text("body")).unwrap_or_default(),
+            status: response.status,
+            body: serde_json::from_str(&response.body).unwrap_or_default(),
+            text: response.body,
+            headers: response.headers,
         }
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+        self.headers.get(name).map(String::as_str)
     }
 
     /// Whether its rows have no types.
