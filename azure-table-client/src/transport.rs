@@ -30,6 +30,17 @@ pub(crate) use self::loopback::is_this_machine;
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
 pub(crate) const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
+#[cfg(all(
+    feature = "rustls-no-provider",
+    any(
+        feature = "hyper",
+        all(feature = "reqwest", not(any(feature = "rustls", feature = "native-tls")))
+    )
+))]
+const NO_PROVIDER: &str = "no provider of cryptography is installed: before it builds a client, a \
+                           program with the feature rustls-no-provider installs one, for example by \
+                           rustls::crypto::ring::default_provider().install_default()";
+
 /// A request as it is sent: complete, signed, with an absolute URI.
 ///
 /// A transport sends `method`, `uri`, `headers` and `body`. The other fields describe the attempt for transports

@@ -225,7 +225,7 @@ fn initialized(
 fn local_client(connect_timeout: Duration) -> Result<Client, TransportError> {
     let builder = default_settings(connect_timeout).no_proxy();
     // Without this, the certificates of the system would be loaded, for TLS that is not used.
-    #[cfg(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"))]
+    #[cfg(any(feature = "rustls-no-provider", feature = "native-tls"))]
     let builder = builder.tls_certs_only([]);
     build(builder)
 }
@@ -265,7 +265,7 @@ fn check_provider() -> Result<(), TransportError> {
     if rustls::crypto::CryptoProvider::get_default().is_some() {
         return Ok(());
     }
-    Err(TransportError::new(TransportErrorKind::Invalid, NO_PROVIDER))
+    Err(TransportError::new(TransportErrorKind::Invalid, super::NO_PROVIDER))
 }
 
 #[cfg(not(all(
@@ -276,11 +276,6 @@ fn check_provider() -> Result<(), TransportError> {
 const fn check_provider() -> Result<(), TransportError> {
     Ok(())
 }
-
-#[cfg(all(feature = "rustls-no-provider", not(any(feature = "rustls", feature = "native-tls"))))]
-const NO_PROVIDER: &str = "no provider of cryptography is installed: before it builds a client, a \
-                           program with the feature rustls-no-provider installs one, for example by \
-                           rustls::crypto::ring::default_provider().install_default()";
 
 fn of_reqwest(error: reqwest::Error) -> TransportError {
     let kind = if error.is_connect() {

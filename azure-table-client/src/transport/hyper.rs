@@ -4,8 +4,14 @@ mod connect;
 mod connection;
 mod head_limit;
 mod pool;
-#[cfg(test)]
+mod stream;
+#[cfg(all(test, feature = "rustls"))]
 mod tests;
+#[cfg(feature = "rustls-no-provider")]
+mod tls;
+#[cfg(not(feature = "rustls-no-provider"))]
+#[path = "hyper/no_tls.rs"]
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,9 +41,10 @@ type Message = Request<Full<Bytes>>;
 /// a client if the feature `reqwest` is off. Connections are kept for 60 s, `TCP_NODELAY` is on, redirects are not
 /// followed.
 ///
-/// - **TLS** by rustls with the platform's roots, set up by the first request to an `https` endpoint, or when the client is
-///   built if this is its default transport. The provider of
-///   cryptography is the one that the program has installed, otherwise aws-lc-rs.
+/// - **TLS** by rustls with the platform's roots, with the feature `rustls` or `rustls-no-provider`; without them, requests
+///   to `https` endpoints are errors. It is set up by the first of these requests, or when the client is built if this is
+///   its default transport. The provider of cryptography is the one that the program has installed, otherwise aws-lc-rs
+///   (feature `rustls`).
 /// - **Proxies** by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, read when the transport is created: `http` and
 ///   `https` proxies, not SOCKS. Requests to `localhost` and to loopback addresses do not use a proxy.
 ///
@@ -101,10 +108,10 @@ impl HyperTransport {
     }
 
     /// Sets up what requests to such an endpoint need, so that an error is reported before the first request.
-    #[cfg(any(test, not(feature = "reqwest")))]
+    #[cfg(any(all(test, feature = "rustls-no-provider"), not(feature = "reqwest")))]
     pub(crate) fn prepare(&self, is_https: bool) -> Result<(), TransportError> {
         if is_https {
-            self.connector.tls()?;
+            self.connector.tls.set_up()?;
         }
         Ok(())
     }
@@ -167,6 +174,15 @@ fn message(request: HttpRequest, host: &Host) -> Message {
 
 fn origin_form(uri: Uri) -> Uri {
     uri.into_parts().path_and_query.map_or_else(|| Uri::from_static("/"), Uri::from)
+}
+
+fn not_connected(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(TransportErrorKind::Connect, error)
+}
+
+/// A failure that another attempt would repeat.
+fn invalid(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TransportError {
+    TransportError::new(TransportErrorKind::Invalid, cause)
 }
 
 /// The reason why an exchange has no response.

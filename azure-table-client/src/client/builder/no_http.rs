@@ -19,7 +19,7 @@ pub(super) fn transport(
     custom.ok_or_else(|| {
         Error::configuration(
             "the client has no transport: call transport(..) on its builder, or turn on the feature \
-             rustls, native-tls, reqwest or hyper of azure-table-client",
+             reqwest or hyper of azure-table-client",
         )
     })
 }

@@ -3,7 +3,6 @@
 use std::future::{Ready, ready};
 use std::io;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,25 +12,16 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::ServerName;
-use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::TlsConnector;
 use tower_service::Service;
 use url::Host;
 
+use super::stream::Stream;
+use super::tls::Tls;
+use super::{invalid, not_connected};
 use crate::clock::{Clock, SystemClock};
-use crate::transport::{TransportError, TransportErrorKind, is_this_machine};
+use crate::transport::{TransportError, is_this_machine};
 
 const KEEPALIVE: Duration = Duration::from_secs(15);
-
-/// TCP, or TLS over it.
-pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
-
-pub(super) type Stream = TokioIo<Box<dyn Duplex>>;
 
 /// The route to a host: its address, and the proxy if there is one.
 pub(super) struct Route {
@@ -44,6 +34,10 @@ impl Route {
     /// Returns whether requests to `uri` use this route.
     pub(super) fn leads_to(&self, uri: &Uri) -> bool {
         self.host.authority() == uri.authority() && self.host.scheme() == uri.scheme()
+    }
+
+    fn needs_tls(&self) -> bool {
+        is_https(&self.host) || self.proxy.as_ref().is_some_and(|proxy| is_https(proxy.uri()))
     }
 
     /// Returns the proxy that forwards each request, which then has an absolute URI. A tunnel does not.
@@ -60,8 +54,7 @@ pub(super) struct Connector {
     tcp: HttpConnector,
     timeout: Duration,
     proxies: Matcher,
-    /// Set up by the first connection that needs it: reading the platform's roots costs milliseconds.
-    tls: OnceLock<TlsConnector>,
+    pub(super) tls: Tls,
 }
 
 impl Connector {
@@ -80,29 +73,15 @@ impl Connector {
         tcp.set_keepalive_retries(Some(3));
         #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
         tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE));
-        let mut connector = Self { tcp, timeout, proxies, tls: OnceLock::new() };
+        let mut connector = Self { tcp, timeout, proxies, tls: Tls::default() };
         connector.set_timeout(timeout);
         connector
-    }
-
-    #[cfg(test)]
-    pub(super) fn trust(&self, tls: TlsConnector) {
-        assert!(self.tls.set(tls).is_ok());
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
         // Divided among the addresses of a name, so that one that does not respond leaves time for the others.
         self.tcp.set_connect_timeout(Some(timeout));
-    }
-
-    /// Returns the TLS settings, and sets them up if this is the first connection that needs them.
-    pub(super) fn tls(&self) -> Result<&TlsConnector, TransportError> {
-        if let Some(tls) = self.tls.get() {
-            return Ok(tls);
-        }
-        let created = set_up_tls().map_err(invalid)?;
-        Ok(self.tls.get_or_init(|| created))
     }
 
     /// Returns the route to the host of `uri`.
@@ -134,6 +113,9 @@ impl Connector {
     }
 
     pub(super) async fn connect(&self, route: &Route) -> Result<Stream, TransportError> {
+        if route.needs_tls() {
+            self.tls.set_up()?;
+        }
         let clock: &dyn Clock = &SystemClock;
         let opened = clock.timeout(self.timeout, pin!(self.open(route))).await;
         opened.unwrap_or_else(|| Err(not_connected(io::Error::from(io::ErrorKind::TimedOut))))
@@ -150,51 +132,16 @@ impl Connector {
             tunnel = tunnel.with_auth(authorization.clone());
         }
         let tunneled = tunnel.call(route.host.clone()).await.map_err(not_connected)?;
-        self.secure(&route.host, tunneled.into_inner()).await
+        self.tls.secure(&route.host, tunneled.into_inner()).await
     }
 
     async fn open_directly(&self, to: &Uri) -> Result<Stream, TransportError> {
         let tcp = self.tcp.clone().call(to.clone()).await.map_err(not_connected)?.into_inner();
         if is_https(to) {
-            return self.secure(to, tcp).await;
+            return self.tls.secure(to, tcp).await;
         }
         Ok(TokioIo::new(Box::new(tcp)))
     }
-
-    async fn secure(
-        &self,
-        to: &Uri,
-        stream: impl Duplex + 'static,
-    ) -> Result<Stream, TransportError> {
-        let secured = self.tls()?.connect(server_name(to)?, stream).await;
-        Ok(TokioIo::new(Box::new(secured.map_err(not_connected)?)))
-    }
-}
-
-fn server_name(uri: &Uri) -> Result<ServerName<'static>, TransportError> {
-    let host = uri.host().unwrap_or_default();
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    ServerName::try_from(bare.to_owned()).map_err(invalid)
-}
-
-fn not_connected(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
-    TransportError::new(TransportErrorKind::Connect, error)
-}
-
-/// A failure that another attempt would repeat.
-fn invalid(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TransportError {
-    TransportError::new(TransportErrorKind::Invalid, cause)
-}
-
-fn set_up_tls() -> Result<TlsConnector, rustls::Error> {
-    let provider = CryptoProvider::get_default().cloned();
-    let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_platform_verifier()?
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 /// An open connection to a proxy, as `Tunnel` requires it.

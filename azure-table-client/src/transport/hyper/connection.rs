@@ -11,8 +11,8 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::task::coop::consume_budget;
 
-use super::connect::Stream;
 use super::head_limit::{HeadLimit, HeadLimited};
+use super::stream::Stream;
 use super::{Failure, Message};
 use crate::transport::body::Body;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};

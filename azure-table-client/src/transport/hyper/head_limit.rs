@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::connect::Duplex;
+use super::stream::Duplex;
 
 /// More bytes than any head has: hyper accepts a head of 400 KiB. Informational responses (1xx) come before the head,
 /// and hyper reads any number of them, without a pause in which a time limit could take effect.

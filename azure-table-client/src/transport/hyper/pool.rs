@@ -90,7 +90,7 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rustls"))]
 impl Pool {
     pub(super) fn known(&self) -> usize {
         lock(&self.hosts).len()

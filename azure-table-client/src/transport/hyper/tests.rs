@@ -17,7 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::connect::{Connector, Duplex};
+use super::connect::Connector;
+use super::stream::Duplex;
 use super::*;
 
 // A test authority, and a certificate of localhost, account.example and 127.0.0.1 with its key; until 2120.
@@ -131,7 +132,7 @@ async fn head(stream: &mut Box<dyn Duplex>) -> Option<String> {
 fn transport(proxy: &str) -> HyperTransport {
     let proxies = Matcher::builder().all(proxy.to_owned()).build();
     let connector = Connector::with_proxies(Duration::from_secs(5), proxies);
-    connector.trust(trusting([AUTHORITY]));
+    connector.tls.trust(trusting([AUTHORITY]));
     HyperTransport::with_connector(connector)
 }
 
@@ -163,7 +164,7 @@ async fn https_by_name_and_address() {
 async fn a_certificate_of_another_authority_is_refused_before_the_request() {
     let (port, mut heads) = server(&[Layer::Tls]).await;
     let trusting_nobody = HyperTransport::new();
-    trusting_nobody.connector.trust(trusting([]));
+    trusting_nobody.connector.tls.trust(trusting([]));
     let error = get(&trusting_nobody, &format!("https://localhost:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
     assert!(heads.try_recv().is_err());
@@ -275,7 +276,7 @@ async fn requests_without_roots() {
     let error = get(&transport, &uri).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Invalid, "{error:?}");
     // The failure is not kept.
-    transport.connector.trust(trusting([AUTHORITY]));
+    transport.connector.tls.trust(trusting([AUTHORITY]));
     assert_ok(get(&transport, &uri).await);
 }
 
