@@ -8,7 +8,5 @@ const TRANSPORT: SocketTransport = SocketTransport::Reqwest;
 mod connections;
 #[path = "hostile_replies.rs"]
 mod hostile_replies;
-#[path = "mock_server.rs"]
-mod mock_server;
 #[path = "socket_faults.rs"]
 mod socket_faults;

@@ -1,5 +1,4 @@
-//! The integration suite: written once, run against the in-process mock, the mock behind HTTP,
-//! and any endpoint that `AZURE_STORAGE_CONNECTION_STRING` names (in CI a real Azurite).
+//! What the tests of several crates share: chaos, crashes at each request, the checks of the fuzz targets.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,16 +10,14 @@
 
 mod blog;
 pub mod chaos;
-pub mod conformance;
 pub mod crashes;
 pub mod fuzz;
-pub mod left_out;
 pub mod recordings;
 pub mod scripted;
-mod target;
+mod socket_transport;
 
 pub use blog::Blog;
-pub use target::{Server, SocketTransport, Spoken, Target};
+pub use socket_transport::SocketTransport;
 
 /// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.
 pub fn sized<T>(small: T, full: T) -> T {
