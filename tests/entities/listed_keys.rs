@@ -204,13 +204,17 @@ async fn a_filter_that_no_key_can_meet_sends_nothing() {
 async fn too_many_branches_are_refused() {
     let mock = MockTableService::new();
     let table = filled(&mock);
-    let partition_count = sized(20, 1000);
-    for (text, is_allowed) in [
+    let mut cases = vec![
         (format!("{} and {}", partitions(100), rows(100)), true),
         (format!("{} and {}", partitions(101), rows(100)), false),
         (partitions(10_001), false),
-        (format!("{} and {} and N ge 0", partitions(partition_count), rows(10_000)), false),
-    ] {
+    ];
+    // A debug build needs seconds for it.
+    if sized(false, true) {
+        let conditions = format!("{} and {} and N ge 0", partitions(1000), rows(10_000));
+        cases.push((conditions, false));
+    }
+    for (text, is_allowed) in cases {
         let query = || table.query().filter_text(&text);
         assert_eq!(query().plan().is_ok(), is_allowed);
         if is_allowed {
