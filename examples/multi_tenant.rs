@@ -9,7 +9,8 @@
 //! | Can a tenant leave? | its rows are exported and deleted, a range of keys |
 //!
 //! `cargo run -p azure-table-examples --example multi_tenant` runs it on the mock. With
-//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. `cargo test` runs its tests.
+//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. Its tests run by
+//! `cargo test -p azure-table-examples --examples`.
 
 #[path = "multi_tenant/store.rs"]
 mod store;

@@ -8,7 +8,8 @@
 //! restored meanwhile has another version, and stays.
 //!
 //! `cargo run -p azure-table-examples --example soft_delete` runs it on the mock. With
-//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. `cargo test` runs its tests.
+//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. Its tests run by
+//! `cargo test -p azure-table-examples --examples`.
 
 #[cfg(test)]
 #[path = "soft_delete/tests.rs"]

@@ -6,7 +6,7 @@
 //! `cargo run -p azure-table-integrations --example bulk_import` writes a file of 20,000 lines and imports it into the
 //! mock, which throttles each partition; it stops halfway and continues. With `AZURE_STORAGE_CONNECTION_STRING` set it
 //! runs on that account or emulator, and `--example bulk_import -- FILE.csv` imports a file of yours with the columns
-//! `device`, `id` and `celsius` into it. `cargo test` runs its tests.
+//! `device`, `id` and `celsius` into it. `cargo test -p azure-table-integrations` runs its tests.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

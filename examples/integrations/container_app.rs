@@ -11,7 +11,7 @@
 //! `cargo run -p azure-table-integrations --example container_app` serves it on a loopback port, shows an outage and a
 //! shutdown on the mock, and ends. With `PORT` and `AZURE_STORAGE_CONNECTION_STRING` set it serves until SIGTERM or
 //! Ctrl-C; the [Dockerfile](container_app/Dockerfile) and the [compose file](container_app/compose.yaml) run it so.
-//! `--create-table` creates the table, which a deployment does once. `cargo test` runs its tests.
+//! `--create-table` creates the table, which a deployment does once. `cargo test -p azure-table-integrations` runs its tests.
 
 #[path = "container_app/config.rs"]
 mod config;

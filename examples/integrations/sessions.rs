@@ -10,7 +10,7 @@
 //!
 //! `cargo run -p azure-table-integrations --example sessions` serves it on a loopback port, sends a few requests and
 //! ends. The sessions are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`. With
-//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and sweeps expired sessions. `cargo test` runs its tests.
+//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and sweeps expired sessions. `cargo test -p azure-table-integrations` runs its tests.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

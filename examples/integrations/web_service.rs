@@ -14,7 +14,7 @@
 //!
 //! `cargo run -p azure-table-integrations --example web_service` serves it on a loopback port, sends a few requests
 //! and ends. The notes are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`. With
-//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and keeps the notes. `cargo test` runs its tests, on the mock
+//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and keeps the notes. `cargo test -p azure-table-integrations` runs its tests, on the mock
 //! and without a port.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]

@@ -152,7 +152,7 @@ macro_rules! ignored_tests {
         mod $area {
             $(
                 #[test]
-                #[ignore = "a further target: main.rs lists them"]
+                #[ignore = "further target: run with --ignored"]
                 fn $name() {
                     super::check(concat!(stringify!($area), "::", stringify!($name)));
                 }

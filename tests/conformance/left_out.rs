@@ -1,4 +1,4 @@
-//! The tests of the suite that a version or a format of the protocol cannot pass, with the reasons.
+//! The behaviors of the conformance list that a version or a format of the protocol cannot pass, with the reasons.
 
 use azure_table_client::{Dialect, Metadata, PayloadFormat, ServiceVersion};
 

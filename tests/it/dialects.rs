@@ -1,5 +1,5 @@
-//! The differences of Cosmos DB, and verbs that are sent as POST. The suite runs in both ways in
-//! `formats`.
+//! The differences of Cosmos DB, and verbs that are sent as POST. `tests/conformance/formats.rs`
+//! runs the conformance list in both ways.
 
 mod cosmos;
 mod proxy;

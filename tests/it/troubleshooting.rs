@@ -26,8 +26,12 @@ const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 const KEY: &str = "c2VjcmV0LXNlY3JldA==";
 
 /// Texts of other builds; unit tests of the client cover them, except a compiler error.
-const OF_OTHER_BUILDS: [&str; 3] =
-    ["is gated behind the `mock` feature", "is built without TLS", "no provider of cryptography"];
+const OF_OTHER_BUILDS: [&str; 4] = [
+    "is gated behind the `mock` feature",
+    "is built without TLS",
+    "no provider of cryptography",
+    "the client has no transport",
+];
 
 /// The texts of the page.
 fn texts() -> Vec<&'static str> {

@@ -1,4 +1,5 @@
-//! What the tests of several crates share: chaos, crashes at each request, the checks of the fuzz targets.
+//! Shared code of the tests: a scripted transport, recordings of the services, chaos, crashes at each request, and the
+//! checks of the fuzz targets.
 
 #![allow(
     clippy::unwrap_used,

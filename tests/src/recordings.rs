@@ -76,14 +76,18 @@ pub fn complete() -> Option<PathBuf> {
     std::env::var_os("AZURE_TABLE_TESTS_RECORDINGS").map(PathBuf::from)
 }
 
-/// Returns the recordings of each set, by its name: the complete sets, or those in the repository.
+/// Returns the recordings of each set, by its name. Complete sets replace those in the repository.
 pub fn sets() -> BTreeMap<String, Vec<Recording>> {
-    let folder = complete().unwrap_or_else(|| IN_REPOSITORY.into());
-    let files = std::fs::read_dir(&folder).expect("the folder of recordings");
+    let folders = [Some(IN_REPOSITORY.into()), complete()];
+    folders.into_iter().flatten().flat_map(|folder| sets_in(&folder)).collect()
+}
+
+fn sets_in(folder: &Path) -> impl Iterator<Item = (String, Vec<Recording>)> {
+    let files = std::fs::read_dir(folder).expect("the folder of recordings");
     let paths = files.map(|file| file.expect("a file").path());
     let sets = paths.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
     let name = |path: &Path| path.file_stem().expect("a name").display().to_string();
-    sets.map(|path| (name(&path), read(&path))).collect()
+    sets.map(move |path| (name(&path), read(&path)))
 }
 
 /// Returns the recordings of a set in the repository.

@@ -135,7 +135,8 @@ mod tests {
         let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
         let get = size_of_val(&blogs.get(("a", "b")).send());
         let insert = size_of_val(&blogs.insert(&DynamicEntity::new("a", "b")).send());
-        // Each call allocates its future.
-        assert!(get <= 3072 && insert <= 3072, "{get}, {insert}");
+        // Each call allocates its future. With `entra` it can wait for a token.
+        let limit = if cfg!(feature = "entra") { 3328 } else { 3072 };
+        assert!(get <= limit && insert <= limit, "{get}, {insert}");
     }
 }

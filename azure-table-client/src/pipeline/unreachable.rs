@@ -7,13 +7,23 @@ use std::iter::successors;
 use super::Endpoint;
 use crate::transport::{TransportError, TransportErrorKind};
 
+/// The causes of transports that cannot set up TLS. Their texts name the remedy.
+const NO_TLS: [&str; 2] =
+    ["the hyper transport is built without TLS", "no provider of cryptography is installed"];
+
 /// Returns one sentence of advice. It shows only the host and the port of the endpoint.
 pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String> {
-    if error.kind() != TransportErrorKind::Connect {
-        return None;
+    let mut causes = successors(error.source(), |&cause| cause.source());
+    match error.kind() {
+        TransportErrorKind::Connect => {}
+        TransportErrorKind::Invalid => {
+            let is_advice = |text: &String| NO_TLS.iter().any(|start| text.starts_with(start));
+            return causes.map(ToString::to_string).find(is_advice).map(|text| sentence(&text));
+        }
+        _ => return None,
     }
     let (host, port) = (endpoint.host(), endpoint.port());
-    successors(error.source(), |&cause| cause.source()).find_map(|cause| {
+    causes.find_map(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         if kind == Some(io::ErrorKind::ConnectionRefused) {
             return Some(format!(
@@ -41,6 +51,10 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
     })
 }
 
+fn sentence(text: &str) -> String {
+    text[..1].to_ascii_uppercase() + &text[1..] + "."
+}
+
 fn no_response(host: &str, port: u16) -> String {
     format!(
         "{host}:{port} does not respond: a firewall may drop the packets, or a proxy may be \
@@ -55,6 +69,14 @@ mod tests {
     fn of(kind: TransportErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> String {
         let endpoint = Endpoint::parse("https://me.table.core.windows.net").unwrap();
         hint(&TransportError::new(kind, source), &endpoint).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_transport_without_tls_names_the_remedy() {
+        let text = "the hyper transport is built without TLS: turn on a feature";
+        let expected = "The hyper transport is built without TLS: turn on a feature.";
+        assert_eq!(of(TransportErrorKind::Invalid, text), expected);
+        assert_eq!(of(TransportErrorKind::Invalid, "another reason"), "");
     }
 
     #[test]

@@ -42,7 +42,7 @@ type Message = Request<Full<Bytes>>;
 /// followed.
 ///
 /// - **TLS** by rustls with the platform's roots, with the feature `rustls` or `rustls-no-provider`; without them, requests
-///   to `https` endpoints are errors. It is set up by the first of these requests, or when the client is built if this is
+///   to `https` endpoints and through `https` proxies are errors. It is set up by the first of these requests, or when the client is built if this is
 ///   its default transport. The provider of cryptography is the one that the program has installed, otherwise aws-lc-rs
 ///   (feature `rustls`).
 /// - **Proxies** by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, read when the transport is created: `http` and

@@ -19,7 +19,7 @@ pub(super) fn transport(
     custom.ok_or_else(|| {
         Error::configuration(
             "the client has no transport: call transport(..) on its builder, or turn on the feature \
-             reqwest or hyper of azure-table-client",
+             reqwest or hyper of azure-table-client, with rustls for https",
         )
     })
 }
@@ -38,10 +38,8 @@ mod tests {
         };
         let error = builder().build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(
-            error.to_string().starts_with("the client has no transport: call transport(..)"),
-            "{error}"
-        );
+        let page = include_str!("../../../docs/troubleshooting.md");
+        assert!(page.contains(&error.to_string()), "{error}");
         builder().transport(mock.transport()).build().unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! A build without TLS, which refuses `https`.
+//! The transport in a build without rustls, which refuses `https`.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use super::stream::{Duplex, Stream};
 use crate::transport::TransportError;
 
 const NO_TLS: &str =
-    "this program is built without TLS: turn on the feature rustls of azure-table-client";
+    "the hyper transport is built without TLS: turn on the feature rustls of azure-table-client";
 
 #[derive(Default)]
 pub(super) struct Tls(());

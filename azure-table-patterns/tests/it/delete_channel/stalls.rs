@@ -9,8 +9,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// A transport that stops at a request, before or after it is applied, until it is resumed. Among the requests with this
-/// method and this text in the path, it is the one with this number.
+/// Signals that a client has reached a request, and lets it continue.
 #[derive(Debug, Default)]
 struct Stall {
     reached: Notify,
@@ -18,6 +17,8 @@ struct Stall {
 }
 
 impl Stall {
+    /// Returns a client that stops at a request, before or after it is applied, until it is resumed: the request with this
+    /// number, from 0, among those with this method and this text in the path.
     fn client(
         mock: &MockTableService,
         (method, path, number): (&'static str, &'static str, usize),
