@@ -82,7 +82,7 @@ pub fn sets() -> BTreeMap<String, Vec<Recording>> {
     folders.into_iter().flatten().flat_map(|folder| sets_in(&folder)).collect()
 }
 
-fn sets_in(folder: &Path) -> impl Iterator<Item = (String, Vec<Recording>)> {
+fn sets_in(folder: &Path) -> impl Iterator<Item = (String, Vec<Recording>)> + use<> {
     let files = std::fs::read_dir(folder).expect("the folder of recordings");
     let paths = files.map(|file| file.expect("a file").path());
     let sets = paths.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
