@@ -30,14 +30,10 @@ pub(crate) use self::loopback::is_this_machine;
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
 pub(crate) const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-#[cfg(all(
-    feature = "rustls-no-provider",
-    any(
-        feature = "hyper",
-        all(feature = "reqwest", not(any(feature = "rustls", feature = "native-tls")))
-    )
-))]
-const NO_PROVIDER: &str = "no provider of cryptography is installed: before it builds a client, a \
+/// The causes of transports that cannot set up TLS. They name the remedy.
+pub(crate) const NO_TLS: &str =
+    "the hyper transport is built without TLS: turn on the feature rustls of azure-table-client";
+pub(crate) const NO_PROVIDER: &str = "no provider of cryptography is installed: before it builds a client, a \
                            program with the feature rustls-no-provider installs one, for example by \
                            rustls::crypto::ring::default_provider().install_default()";
 

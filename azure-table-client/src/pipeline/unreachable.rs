@@ -5,11 +5,7 @@ use std::io;
 use std::iter::successors;
 
 use super::Endpoint;
-use crate::transport::{TransportError, TransportErrorKind};
-
-/// The causes of transports that cannot set up TLS. Their texts name the remedy.
-const NO_TLS: [&str; 2] =
-    ["the hyper transport is built without TLS", "no provider of cryptography is installed"];
+use crate::transport::{NO_PROVIDER, NO_TLS, TransportError, TransportErrorKind};
 
 /// Returns one sentence of advice. It shows only the host and the port of the endpoint.
 pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String> {
@@ -17,8 +13,9 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
     match error.kind() {
         TransportErrorKind::Connect => {}
         TransportErrorKind::Invalid => {
-            let is_advice = |text: &String| NO_TLS.iter().any(|start| text.starts_with(start));
-            return causes.map(ToString::to_string).find(is_advice).map(|text| sentence(&text));
+            let text = causes.next()?.to_string();
+            let is_advice = [NO_TLS, NO_PROVIDER].contains(&&*text);
+            return is_advice.then(|| text[..1].to_ascii_uppercase() + &text[1..] + ".");
         }
         _ => return None,
     }
@@ -51,10 +48,6 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
     })
 }
 
-fn sentence(text: &str) -> String {
-    text[..1].to_ascii_uppercase() + &text[1..] + "."
-}
-
 fn no_response(host: &str, port: u16) -> String {
     format!(
         "{host}:{port} does not respond: a firewall may drop the packets, or a proxy may be \
@@ -73,9 +66,9 @@ mod tests {
 
     #[test]
     fn a_transport_without_tls_names_the_remedy() {
-        let text = "the hyper transport is built without TLS: turn on a feature";
-        let expected = "The hyper transport is built without TLS: turn on a feature.";
-        assert_eq!(of(TransportErrorKind::Invalid, text), expected);
+        let text = of(TransportErrorKind::Invalid, NO_TLS);
+        assert!(text.starts_with("The hyper transport") && text.ends_with("client."), "{text}");
+        assert!(of(TransportErrorKind::Invalid, NO_PROVIDER).starts_with("No provider"));
         assert_eq!(of(TransportErrorKind::Invalid, "another reason"), "");
     }
 

@@ -42,9 +42,9 @@ type Message = Request<Full<Bytes>>;
 /// followed.
 ///
 /// - **TLS** by rustls with the platform's roots, with the feature `rustls` or `rustls-no-provider`; without them, requests
-///   to `https` endpoints and through `https` proxies are errors. It is set up by the first of these requests, or when the client is built if this is
-///   its default transport. The provider of cryptography is the one that the program has installed, otherwise aws-lc-rs
-///   (feature `rustls`).
+///   to `https` endpoints and through `https` proxies are errors. It is set up by the first of these requests, or when the
+///   client is built if this is its default transport. The provider of cryptography is the one that the program has
+///   installed, otherwise aws-lc-rs (feature `rustls`).
 /// - **Proxies** by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, read when the transport is created: `http` and
 ///   `https` proxies, not SOCKS. Requests to `localhost` and to loopback addresses do not use a proxy.
 ///

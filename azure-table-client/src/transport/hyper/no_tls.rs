@@ -6,10 +6,7 @@ use ::http::Uri;
 
 use super::invalid;
 use super::stream::{Duplex, Stream};
-use crate::transport::TransportError;
-
-const NO_TLS: &str =
-    "the hyper transport is built without TLS: turn on the feature rustls of azure-table-client";
+use crate::transport::{NO_TLS, TransportError};
 
 #[derive(Default)]
 pub(super) struct Tls(());
@@ -42,10 +39,9 @@ mod tests {
     use ::http::Method;
     use hyper_util::client::proxy::matcher::Matcher;
 
-    use super::NO_TLS;
     use crate::transport::hyper::HyperTransport;
     use crate::transport::hyper::connect::Connector;
-    use crate::transport::{HttpRequest, Transport as _, TransportErrorKind};
+    use crate::transport::{HttpRequest, NO_TLS, Transport as _, TransportErrorKind};
 
     #[tokio::test]
     async fn without_tls_https_is_refused_before_anything_is_sent() {
