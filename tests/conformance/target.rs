@@ -4,14 +4,13 @@ use azure_table_client::auth::DEVELOPMENT_KEY;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::mock::{MockTableServer, MockTableService};
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::transport::{HttpRequest, Transport};
 use azure_table_client::{
     Dialect, Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
     TableServiceClientBuilder,
 };
 use azure_table_tests::SocketTransport;
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use azure_table_tests::scripted::{Scripted, Step, response};
 
 use crate::left_out;
 
@@ -68,31 +67,14 @@ impl Spoken {
     }
 }
 
-/// Refuses verbs that the service or a proxy before it does not support.
-#[derive(Debug)]
-struct Gate {
-    transport: Arc<dyn Transport>,
-    spoken: Spoken,
-}
-
-impl Gate {
-    fn passes(&self, request: &HttpRequest) -> bool {
+impl Spoken {
+    /// Whether the service, and a proxy before it, support the verbs of a request.
+    fn supports(self, request: &HttpRequest) -> bool {
         let has_merge = || request.body.windows(6).any(|bytes| bytes == b"MERGE ");
         let is_plain = matches!(request.method.as_str(), "GET" | "POST");
-        let is_cosmos = self.spoken.dialect == Dialect::CosmosDb;
-        (is_plain || !self.spoken.post_tunneling)
+        let is_cosmos = self.dialect == Dialect::CosmosDb;
+        (is_plain || !self.post_tunneling)
             && (!is_cosmos || request.method.as_str() != "MERGE" && !has_merge())
-    }
-}
-
-impl Transport for Gate {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        if self.passes(&request) {
-            return self.transport.send(request);
-        }
-        let status = StatusCode::METHOD_NOT_ALLOWED;
-        let response = HttpResponse { status, headers: HeaderMap::new(), body: Bytes::new() };
-        Box::pin(async { Ok(response) })
     }
 }
 
@@ -233,9 +215,15 @@ impl Target {
             .post_tunneling(self.spoken.post_tunneling);
         match &self.in_process {
             Some((transport, clock)) => {
-                let transport = Arc::clone(transport);
-                let transport = Arc::new(Gate { transport, spoken: self.spoken });
-                builder.transport(transport).clock(Arc::clone(clock))
+                let spoken = self.spoken;
+                let supported = Scripted::new(Arc::clone(transport), move |request| {
+                    if spoken.supports(request) {
+                        Step::pass()
+                    } else {
+                        response(405, &[], "").into()
+                    }
+                });
+                builder.transport(supported).clock(Arc::clone(clock))
             }
             None => self.socket.of(builder),
         }
