@@ -246,7 +246,7 @@ async fn a_dead_partition_is_given_up() {
 
 /// In an outage, the run ends.
 #[tokio::test(start_paused = true)]
-#[ignore = "takes seconds of CPU"]
+#[ignore = "seconds of CPU: `.ci/run test` runs it"]
 async fn an_outage_ends_the_run() {
     for reply in [Err(TransportErrorKind::Connect), Ok(busy())] {
         let always = reply.clone();
@@ -264,7 +264,7 @@ async fn an_outage_ends_the_run() {
 
 /// One unresolvable row in a hundred does not grow the checkpoint without bound.
 #[tokio::test(start_paused = true)]
-#[ignore = "takes seconds of CPU"]
+#[ignore = "seconds of CPU: `.ci/run test` runs it"]
 async fn a_checkpoint_is_bounded() {
     let (_, table) =
         scripted(|_, request, _| if is_of(request, "pbad") { unreachable() } else { Step::pass() })
