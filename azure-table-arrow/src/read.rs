@@ -122,7 +122,7 @@ fn row_of(
     if let Some(etag) = etag {
         json["odata.etag"] = etag.into();
     }
-    Ok(DynamicEntity::from_json(&json.to_string())?)
+    Ok(DynamicEntity::from_json(&json.to_string()).map_err(azure_table_client::Error::from)?)
 }
 
 impl Iterator for RowReader {

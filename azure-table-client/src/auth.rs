@@ -1,31 +1,30 @@
 //! Credentials, and how a request is authorized with them. No I/O but that of a credential for tokens.
 //! See the [guide](crate::guide::security).
 
-mod account_sas;
 #[cfg(feature = "entra")]
 mod bearer;
 mod connection_string;
-#[cfg(any(feature = "entra", feature = "mock"))]
-pub(crate) mod delegation;
-mod permissions;
 mod refusal;
-mod sas;
-mod sas_error;
-pub(crate) mod sas_signature;
-mod sas_terms;
-mod sas_time;
-mod shared_key;
-mod table_sas;
-#[cfg(feature = "entra")]
-mod user_delegation;
-#[cfg(test)]
-mod vectors;
+#[cfg(all(test, feature = "entra", feature = "mock"))]
+mod user_delegation_tests;
 
 use std::fmt;
 #[cfg(feature = "entra")]
 use std::sync::Arc;
 
-pub use account_sas::AccountSas;
+#[cfg(feature = "entra")]
+pub(crate) use azure_table_protocol::auth::KeyInfo;
+#[doc(inline)]
+pub use azure_table_protocol::auth::{
+    AccountPermissions, AccountSas, CredentialError, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY,
+    ResourceTypes, SasError, SasProtocol, SasToken, SharedKey, TablePermissions, TableSas,
+};
+#[cfg(feature = "entra")]
+#[doc(inline)]
+pub use azure_table_protocol::auth::{UserDelegationKey, UserDelegationKeyRequest};
+pub(crate) use azure_table_protocol::auth::{
+    canonicalized_resource, read_time, string_to_sign, string_to_sign_lite,
+};
 #[cfg(all(test, feature = "entra"))]
 pub(crate) use bearer::issuer::Issuer;
 #[cfg(feature = "entra")]
@@ -33,25 +32,7 @@ pub use bearer::{BearerTokens, TokenCredential};
 #[cfg(feature = "entra")]
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
-pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
 pub(crate) use refusal::{RefusedRequest, hint};
-pub use sas::SasToken;
-pub use sas_error::SasError;
-pub use sas_terms::SasProtocol;
-pub(crate) use sas_time::read_time;
-pub use shared_key::SharedKey;
-pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
-pub use table_sas::TableSas;
-#[cfg(feature = "entra")]
-pub(crate) use user_delegation::KeyInfo;
-#[cfg(feature = "entra")]
-pub use user_delegation::{UserDelegationKey, UserDelegationKeyRequest};
-
-/// The development account of emulators; public knowledge, and no secret.
-pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
-/// The key of [`DEVELOPMENT_ACCOUNT`].
-pub const DEVELOPMENT_KEY: &str =
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 /// The credential of requests. `Debug` shows no secret.
 #[derive(Clone)]

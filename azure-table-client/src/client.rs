@@ -50,7 +50,6 @@ pub use transaction::Transaction;
 pub use update_rows::UpdateRowsWith;
 pub use update_with::UpdateWith;
 
-pub use crate::etag::IntoIfMatch;
 pub use crate::operation::ResponseInfo;
 pub use crate::operation::access_policies::StoredAccessPolicy;
 pub use crate::operation::query::ScanPolicy;
@@ -58,3 +57,4 @@ pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, Servi
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::transaction::{Committed, OperationResult};
 pub use crate::wire::NoServiceVersion;
+pub use azure_table_protocol::IntoIfMatch;

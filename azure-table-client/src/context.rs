@@ -25,8 +25,8 @@ use crate::client::{TableClient, TableServiceClient};
 use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, NamedTable, TableEntity};
 use crate::error::Error;
-use crate::etag::IntoIfMatch;
 use crate::wire::Operation;
+use azure_table_protocol::IntoIfMatch;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
 pub use options::SaveOptions;

@@ -7,20 +7,11 @@
 //!
 //! [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
 
-mod convert;
-mod datetime;
-mod duration;
-mod form;
-mod serde;
-mod time;
-mod transparent;
-mod value;
-
 pub use azure_table_derive::TableValue;
-pub use convert::{ConvertError, FromEdm, ToEdm};
-pub use datetime::{DateTimeError, EdmDateTime};
-pub use form::{ValueChoice, ValueForm};
+#[doc(inline)]
+pub use azure_table_protocol::edm::{
+    ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue, FromEdm, TableValue,
+    ToEdm, ValueChoice, ValueForm,
+};
 #[doc(hidden)]
-pub use time::DateTimeValue;
-pub use transparent::TableValue;
-pub use value::{EdmCow, EdmType, EdmValue};
+pub use azure_table_protocol::edm::{DateTimeValue, OrderedEdm, TextEdm};

@@ -1,7 +1,6 @@
 //! The error of every call.
 
 mod build;
-mod code;
 mod display;
 mod text;
 
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-pub use code::{ErrorCode, OtherCode};
+pub use azure_table_protocol::{ErrorCode, OtherCode};
 pub(crate) use text::Rounded;
 
 use crate::entity::EntityKey;

@@ -57,27 +57,26 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use(opaque_debug, serde_as_text)]
+extern crate azure_table_protocol;
+
 #[macro_use]
 mod macros;
 
+// The rooms below have these; modules name them by the paths of this crate.
+#[doc(inline)]
+pub use azure_table_protocol::{clock, limits};
+use azure_table_protocol::{decode, lock, wire};
+
 // ---- values ----
-mod decode;
-mod dialect;
 pub mod edm;
 pub mod entity;
-mod etag;
 mod key;
-pub mod limits;
-mod lock;
 pub mod serde;
-
-// ---- bytes of the protocol ----
-mod wire;
 
 // ---- requests: credentials, retries, transport ----
 pub mod auth;
 mod client_core;
-pub mod clock;
 mod error;
 pub mod filter;
 mod operation;
@@ -126,12 +125,18 @@ macro_rules! filter {
 pub use crate::client::builder::TableServiceClientBuilder;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
-pub use crate::dialect::Dialect;
 pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
-pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
-pub use crate::etag::{ETag, IfMatch};
+pub use crate::error::{Error, ErrorKind, Outcome};
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::{Confirmation, Location, Stored, Written};
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
-pub use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};
+#[doc = include_str!("../docs/links.md")]
+#[doc = include_str!("../docs/services.md")]
+#[doc(inline)]
+pub use azure_table_protocol::Dialect;
+#[doc(inline)]
+pub use azure_table_protocol::{
+    ETag, ErrorCode, IfMatch, Metadata, NoServiceVersion, Operation, OtherCode, PayloadFormat,
+    ServiceVersion,
+};

@@ -1,7 +1,7 @@
 //! The steps inside a call, for the benches and the fuzz targets: not part of the public interface.
 
+use crate::Dialect;
 use crate::auth::{SharedKey, canonicalized_resource, string_to_sign};
-use crate::dialect::Dialect;
 use crate::entity::{Entities, Form, TableEntity};
 use crate::filter::{HasColumns, Projected, Projection};
 use crate::wire::{atom, json_read, json_write};

@@ -1,95 +1,28 @@
 //! The Table service in memory, for unit tests without a socket.
 //!
-//! [`MockTableService`] follows the service's rules for keys, filters, pages, versions, limits,
-//! transactions, signatures and errors. It has three hosts: [`MockTableService::transport`] in process,
-//! `MockTableServer` on a loopback port (feature `mock-server`), and your own host that calls
-//! [`MockTableService::receive`], like the program `azure-table-mock`.
-//!
-//! A comparison with a property that is missing, or that has another type than the literal, is false for
-//! all six operators, and `not` is plain negation. The sources contradict each other here.
-//!
-//! `MockTableServer` documents its differences from the in-process transport. A host that calls
-//! [`MockTableService::respond`] instead of `receive` supports only the faults that a response can show.
-//!
-//! A key has at most 1,024 UTF-16 code units, as [the documentation of the service][targets] states today.
-//! It used to state 1 KiB, which [`max_key_units(512)`](MockTableServiceBuilder::max_key_units) enforces.
-//!
-//! [targets]: https://learn.microsoft.com/azure/storage/tables/scalability-targets
-//!
-//! # Versions and formats
-//!
-//! Responses are JSON from version 2013-08-15 on and Atom before version 2015-12-11. Between the two,
-//! `Accept` or `$format` decides, and the default is Atom. From 2015-12-11 on, a request that names no
-//! format receives 415, like from the service. Upserts and `$select` exist from version 2011-08-18 on,
-//! `Prefer` and PATCH from 2013-08-15 on. The OData version headers restrict these features further. A
-//! request without a version uses the oldest version, or the newest one if the service is
-//! [`loose`](MockTableServiceBuilder::loose).
-//!
-//! # Missing features
-//!
-//! There are no roles: each Entra ID token that [`tokens`](MockTableServiceBuilder::tokens) accepts
-//! allows every operation, and obtains a user delegation key. Logging and metrics settings are stored but have no
-//! effect.
+//! [`MockTableService`] is the service of [`azure_table_mock`] with clients: [`client`](MockTableService::client) and
+//! [`client_builder`](MockTableService::client_builder). All methods of [`TableService`] are methods of it.
+//! `MockTableServer` (feature `mock-server`) is the same service on a loopback port.
 //!
 //! # Testing your code
 //!
 //! The [guide](crate::guide::testing) shows how to fill tables, inspect requests and inject faults.
 
-mod authorize;
-mod builder;
-mod check;
 mod client;
-mod core;
-mod delivery;
-mod dialect;
-mod export;
-mod failure;
-mod faults;
-mod handlers;
-mod head;
-mod inspect;
-mod json;
-mod keys;
-mod names;
-mod payload;
-mod policies;
-mod recorder;
-mod reply;
-mod request;
-mod room;
-mod seed;
+mod error;
 #[cfg(feature = "mock-server")]
 mod server;
-mod service_properties;
-mod step;
-mod store;
-mod transport;
-mod xml;
 
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::ops::Deref;
 
-use crate::clock::Clock;
-use crate::transport::{HttpRequest, HttpResponse, Transport};
-
-pub use self::builder::MockTableServiceBuilder;
-use self::core::Core;
-use self::faults::FaultPlan;
-pub use self::faults::{AddedFault, Fault, Faults};
-use self::recorder::Recorder;
-pub use self::recorder::{RecordedRequest, Requests};
-use self::request::RawRequest;
-pub use self::seed::{Seed, SeedError};
+#[doc(inline)]
+pub use azure_table_mock::{
+    AddedFault, DiskStatus, Fault, Faults, RecordedRequest, Requests, Seed, SeedError, TableService,
+};
 #[cfg(feature = "mock-server")]
-pub use self::server::MockTableServer;
-use self::transport::InProcess;
+pub use server::MockTableServer;
 
-/// The host and the port of the in-process endpoint, where no socket is open.
-const IN_PROCESS_AUTHORITY: &str = "127.0.0.1:10002";
-/// The sender's address if the host does not know it.
-const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-/// The Table service in memory. Clones share the tables.
+/// The Table service in memory, with clients. Clones share the tables.
 ///
 /// ```
 /// use azure_table_client::filter::PlanKind;
@@ -111,126 +44,35 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// # }
 /// ```
 #[doc(alias("Azurite", "emulator", "in_memory", "fake", "storage_emulator"))]
-#[derive(Clone)]
-pub struct MockTableService(Arc<Inner>);
+#[derive(Debug, Clone, Default)]
+pub struct MockTableService(TableService);
 
-/// The state of the [file](MockTableServiceBuilder::open) of a [`MockTableService`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DiskStatus {
-    /// The number of commits since the start. Concurrent writes share a commit.
-    pub commits: u64,
-    /// The reason why the latest commit failed, for example that the disk is full. It is repeated every half
-    /// second. Until it succeeds, the service responds with 500 to every write, and to every read that could
-    /// show a change that is not on disk.
-    pub failure: Option<String>,
-}
-
-struct Inner {
-    core: Core,
-    faults: FaultPlan,
-    recorder: Recorder,
-}
-
-impl Default for MockTableService {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+/// Configures a [`MockTableService`].
+pub type MockTableServiceBuilder = azure_table_mock::TableServiceBuilder<MockTableService>;
 
 impl MockTableService {
     /// Creates an empty service with the development account and a clock that follows tokio's time.
     pub fn new() -> Self {
-        Self::builder().build()
+        Self::default()
     }
 
     /// Returns a builder for a service with its own account, clock or rules.
     pub fn builder() -> MockTableServiceBuilder {
         MockTableServiceBuilder::new()
     }
+}
 
-    /// Returns a transport that sends every request to this service, without a socket.
-    pub fn transport(&self) -> Arc<dyn Transport> {
-        self.transport_from(LOCAL)
-    }
-
-    /// Returns a transport whose requests come from this address, since a shared access signature may be
-    /// restricted to some addresses.
-    pub fn transport_from(&self, address: IpAddr) -> Arc<dyn Transport> {
-        Arc::new(InProcess { service: self.clone(), sender: address })
-    }
-
-    /// Returns the clock for Timestamps. Clients of this service date their requests by it.
-    pub fn clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.core().clock.unskewed)
-    }
-
-    /// Returns the time by the clock of the service, with the skew of the [fault plan](Self::faults).
-    pub fn now(&self) -> std::time::SystemTime {
-        self.core().clock.now()
-    }
-
-    /// Returns a connection string with the account of this service, for clients that use its
-    /// [`transport`](Self::transport). Nothing listens at its endpoint.
-    pub fn connection_string(&self) -> String {
-        self.connection_string_at(&format!("http://{IN_PROCESS_AUTHORITY}"))
-    }
-
-    fn connection_string_at(&self, origin: &str) -> String {
-        let account = self.account();
-        format!(
-            "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.core().rules.keys.first_text()
-        )
-    }
-
-    fn core(&self) -> &Core {
-        &self.0.core
-    }
-
-    fn account(&self) -> &str {
-        self.core().rules.account()
-    }
-
-    /// Returns the requests that the service has received.
-    pub fn requests(&self) -> Requests<'_> {
-        self.0.recorder.requests()
-    }
-
-    /// Returns the fault plan.
-    pub fn faults(&self) -> Faults<'_> {
-        Faults { plan: &self.0.faults, clock: &self.core().clock }
-    }
-
-    /// Returns the state of the file that [`open`](MockTableServiceBuilder::open) opened. `None` without one.
-    pub fn disk(&self) -> Option<DiskStatus> {
-        self.core().store.journal.disk.as_ref().map(store::Disk::status)
-    }
-
-    /// Waits until all changes so far are in the file that [`open`](MockTableServiceBuilder::open) opened, for example
-    /// after [`restore`](Self::restore).
-    ///
-    /// # Errors
-    /// The disk has failed.
-    pub async fn written(&self) -> Result<(), crate::Error> {
-        match &self.core().store.journal.disk {
-            Some(disk) => disk.written().await.map_err(|_| {
-                crate::Error::configuration("the changes are not kept: writing to the disk failed")
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the response to one request. Never panics, even if the request is malformed.
-    ///
-    /// The sender's address is 127.0.0.1. Faults that delay a request or break its connection have no
-    /// effect here; a host that can do both calls [`receive_from`](Self::receive_from).
-    pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        self.respond_to(RawRequest::in_process(request, LOCAL))
+impl From<TableService> for MockTableService {
+    fn from(service: TableService) -> Self {
+        Self(service)
     }
 }
 
-opaque_debug!(MockTableService, |it| account: it.account());
+/// The tables, faults, recorded requests and seeds of the service.
+impl Deref for MockTableService {
+    type Target = TableService;
 
-#[cfg(test)]
-mod tests;
+    fn deref(&self) -> &TableService {
+        &self.0
+    }
+}

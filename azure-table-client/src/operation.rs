@@ -5,8 +5,6 @@ pub(crate) mod batch;
 pub(crate) mod continuation;
 pub(crate) mod cursor;
 pub(crate) mod entity;
-mod entity_json;
-mod id;
 pub(crate) mod key;
 mod location;
 pub(crate) mod origin;
@@ -33,9 +31,9 @@ pub use results::{Confirmation, ResponseInfo, Stored, Written};
 pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
 
+use crate::IfMatch;
 use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::wire::encoding::{self, QueryString};
 use crate::wire::{Operation, PayloadFormat, Protocol, Unsupported, headers};
 

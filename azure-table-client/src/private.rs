@@ -31,6 +31,7 @@ pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::schema::*;
 pub use self::tables::*;
+pub use crate::ETag;
 pub use crate::client::TableSet;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
@@ -47,7 +48,6 @@ pub use crate::entity::{
     TableEntity, TypedKeys, codec,
 };
 use crate::entity::{DecodeReason, PropertyName};
-pub use crate::etag::ETag;
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
     PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,

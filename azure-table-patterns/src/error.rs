@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use azure_table_client::clock::RandomSourceError;
 use azure_table_client::entity::{DecodeError, EncodeError, KeyError};
 use azure_table_client::{EntityKey, Error as ClientError, ErrorKind, Outcome};
 
@@ -219,7 +220,7 @@ macro_rules! from_client {
     };
 }
 
-from_client!(KeyError, EncodeError, DecodeError);
+from_client!(KeyError, EncodeError, DecodeError, RandomSourceError);
 
 #[cfg(test)]
 mod tests {

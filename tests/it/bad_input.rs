@@ -118,7 +118,7 @@ fn malformed_signatures() {
             "has a time in se that does not begin with a date like 2026-01-31",
         ),
     ] {
-        let error = SasToken::new(token).unwrap_err();
+        let error = Error::from(SasToken::new(token).unwrap_err());
         let expected = format!("the shared access signature {expected}");
         assert_says(&error, ErrorKind::Configuration, &expected);
         assert!(!format!("{error:?}").contains("c2Vj"));

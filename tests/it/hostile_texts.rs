@@ -205,7 +205,7 @@ fn an_endpoint_that_lost_its_question_mark_is_refused_and_not_shown() {
         let builder = |endpoint: &str| TableServiceClient::builder(endpoint, Credential::Anonymous);
         assert_refused(builder(&url).build().unwrap_err());
         assert_refused(builder(good).secondary_endpoint(&url).build().unwrap_err());
-        assert_refused(SasToken::new(&url).unwrap_err());
+        assert_refused(SasToken::new(&url).unwrap_err().into());
         let key = "AccountName=me;AccountKey=c2VjcmV0";
         for text in [
             format!("TableEndpoint={url};SharedAccessSignature={sas}"),

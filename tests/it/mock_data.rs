@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use azure_table_client::clock::Clock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse};
-use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient};
+use azure_table_client::{DynamicEntity, Error, ErrorKind, IfMatch, TableClient};
 use http::Method;
 
 /// A path for a file that does not exist yet.
@@ -91,7 +91,7 @@ async fn versions_do_not_repeat_after_a_restart() {
 async fn an_unusable_file_is_an_error_that_names_it() {
     let path = file("in-use");
     let service = open(&path);
-    let error = MockTableService::builder().open(&path).unwrap_err();
+    let error = Error::from(MockTableService::builder().open(&path).unwrap_err());
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("in-use.tables"), "{error}");
     drop(service);

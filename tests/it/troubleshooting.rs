@@ -154,7 +154,8 @@ fn of_configuration(page: &mut Page) {
     } else {
         page.0.retain(|text| !text.contains("AZURE_STORAGE_CONNECTION_STRING is not set"));
     }
-    page.refused(SasToken::new("https://me.table.core.windows.net/?sv=2019-02-02&sig=x"));
+    let url = "https://me.table.core.windows.net/?sv=2019-02-02&sig=x";
+    page.refused(SasToken::new(url).map_err(Error::from));
     for endpoint in ["me.table.core.windows.net", "https://me.table.core.windows.net?sig=x"] {
         page.refused(TableServiceClient::builder(endpoint, SharedKey::development()).build());
     }

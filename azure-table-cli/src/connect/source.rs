@@ -81,7 +81,7 @@ fn read(text: &str, origin: String) -> Result<Target> {
         return Err(Failure::usage(format!("{origin} is a URL without a signature")));
     };
     // The error of a whole URL is clearer than that of a connection string.
-    SasToken::new(token)?;
+    SasToken::new(token).map_err(azure_table_client::Error::from)?;
     // The URL of a table names it in its path and in the signature.
     let table = form_urlencoded::parse(token.as_bytes()).find(|(name, _)| name == "tn");
     let path = table.map(|(_, table)| format!("/{table}")).unwrap_or_default();

@@ -2,8 +2,8 @@
 
 mod members;
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
+use azure_table_client::{DynamicEntity, Error};
 use serde::Serialize;
 
 use super::lines::Lines;
@@ -101,7 +101,7 @@ fn push_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
 /// Reads a row from its JSON object. A value that would change silently is an error.
 pub(crate) fn read_row(text: &str) -> std::result::Result<DynamicEntity, String> {
     let row = DynamicEntity::from_json(text);
-    let row = row.map_err(|error| Failure::from(error).message().to_owned())?;
+    let row = row.map_err(|error| Failure::from(Error::from(error)).message().to_owned())?;
     members::check(text)?;
     Ok(row)
 }

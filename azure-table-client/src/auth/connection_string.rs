@@ -6,7 +6,8 @@
 
 use url::Url;
 
-use super::shared_key::is_account_name;
+use azure_table_protocol::auth::is_account_name;
+
 use super::{Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SasToken, SharedKey};
 use crate::error::Error;
 
@@ -124,9 +125,9 @@ impl<'a> Settings<'a> {
             (_, Some(_), Some(_)) => {
                 Err(malformed("it has both AccountKey and SharedAccessSignature; leave one out"))
             }
-            (Some(account), Some(key), None) => SharedKey::new(account, key).map(Credential::from),
+            (Some(account), Some(key), None) => Ok(SharedKey::new(account, key)?.into()),
             (None, Some(_), None) => Err(malformed("it has AccountKey but no AccountName")),
-            (_, None, Some(sas)) => SasToken::new(sas).map(Credential::from),
+            (_, None, Some(sas)) => Ok(SasToken::new(sas)?.into()),
             (_, None, None) => {
                 Err(malformed("it has neither AccountKey nor SharedAccessSignature"))
             }

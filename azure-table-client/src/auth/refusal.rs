@@ -2,12 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Credential, SasToken};
+use super::{Credential, SasToken, read_time};
 use crate::edm::EdmDateTime;
 use crate::error::ErrorCode;
 use crate::wire::{Operation, Permissions};
-
-use super::sas_time::read_time;
 
 /// A request that is dated further from the service's clock is refused.
 const MAX_SKEW: Duration = Duration::from_secs(15 * 60);

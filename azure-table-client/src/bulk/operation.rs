@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::IfMatch;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, ErrorKind};
-use crate::etag::IfMatch;
 use crate::operation::entity::{self, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Request, Target};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Checkpoint, failure};
+use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::etag::ETag;
 use crate::operation::Confirmation;
 
 /// The error that ended a run early: an error of this crate, or of the input.

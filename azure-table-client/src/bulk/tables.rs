@@ -10,9 +10,9 @@ use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
 use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::filter::{HasColumns, IntoCondition, Projection, Selection};
 use crate::operation::key::check_partition_key;
+use crate::{ETag, IfMatch};
 
 impl<T: TableEntity> TableClient<T> {
     /// Writes many rows; see [`Bulk`].

@@ -8,7 +8,7 @@ use super::branches::Branch;
 use super::fetch::{CONCURRENT, PageFetcher, PageRequest, SubQuery};
 use super::merge::Merge;
 use super::page::{Page, Spent};
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::{Continuation, Progress, QueryId};

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::TableServiceClient;
+use crate::Dialect;
 use crate::auth::{ConnectionString, Credential};
 use crate::client_core::Settings;
 use crate::clock::{Clock, SharedClock, SystemClock};
-use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::limits;
 use crate::operation::query::ScanPolicy;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::query_limits::{RowLimit, TotalDeadline};
+use crate::Dialect;
 use crate::client_core::ClientCore;
-use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Plan, QueryFilter};

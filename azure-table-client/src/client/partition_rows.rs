@@ -3,13 +3,13 @@ use std::fmt;
 use super::removal::Before;
 use super::rounds::check_key;
 use super::{TableClient, Transaction};
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{DecodeError, DynamicEntity, EntityKey, Readable, TableEntity, ordinal};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::operation::entity::{Update, Write};
 use crate::operation::transaction::Committed;
 use crate::operation::{Confirmation, ResponseInfo, Stored, Written};
+use crate::{ETag, IfMatch};
 
 /// The rows of one partition, which the closure of
 /// [`update_rows_with`](crate::TableClient::update_rows_with) changes.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{DynamicEntity, EncodeError, Ownership, TableEntity};
 use crate::error::Error;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
+use crate::Dialect;
 use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
 #[cfg(feature = "entra")]
 use crate::auth::{UserDelegationKey, UserDelegationKeyRequest};
 use crate::client_core::{ClientCore, Settings};
 use crate::clock::Clock;
-use crate::dialect::Dialect;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};

@@ -9,13 +9,13 @@ use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::entity::{IntoKey, TableEntity};
 use crate::error::Error;
-use crate::etag::IntoIfMatch;
 use crate::operation::Target;
 use crate::operation::entity::{Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::transaction::{Batch, Committed, Refused};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Expects};
+use azure_table_protocol::IntoIfMatch;
 
 /// An entity group transaction: up to 100 operations on entities of one partition, which are all applied or
 /// not at all.

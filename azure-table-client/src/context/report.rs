@@ -1,8 +1,8 @@
 use std::fmt;
 
+use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::etag::ETag;
 use crate::operation::Confirmation;
 use crate::wire::Operation;
 

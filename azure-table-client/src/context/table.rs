@@ -7,9 +7,9 @@ use super::{EntityState, TableContext};
 use crate::client::TableClient;
 use crate::entity::{EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
-use crate::etag::{IfMatch, IntoIfMatch};
 use crate::operation::check_readable;
 use crate::operation::key::check_key;
+use azure_table_protocol::{IfMatch, IntoIfMatch};
 
 /// One table of a context, whose entities are of type `T`.
 pub struct ContextTable<'c, T> {

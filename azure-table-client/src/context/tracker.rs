@@ -12,11 +12,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::outcome::{MapEntity, Properties};
+use crate::{ETag, IfMatch};
 
 pub(crate) use attempts::OpenAttempt;
 pub use change::EntityState;

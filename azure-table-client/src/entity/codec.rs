@@ -366,3 +366,17 @@ pub mod exact {
         Ok(T::from_ticks(ticks))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::exact;
+    use crate::edm::DateTimeError;
+
+    #[test]
+    fn a_leap_second_is_not_exact() {
+        let time: DateTime<Utc> = "2016-12-31T23:59:60.5Z".parse().unwrap();
+        assert_eq!(exact::encode(&time), Err(DateTimeError::TooPrecise.into()));
+    }
+}

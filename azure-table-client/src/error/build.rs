@@ -8,8 +8,10 @@ use http::StatusCode;
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
 use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, Outcome};
+use crate::auth::{CredentialError, SasError};
+use crate::clock::RandomSourceError;
 use crate::edm::DateTimeError;
-use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
+use crate::entity::{DecodeError, EncodeError, EntityJsonError, EntityKey, KeyError};
 use crate::filter::FilterError;
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
@@ -209,7 +211,36 @@ macro_rules! invalid_input {
     )*};
 }
 
-invalid_input!(LimitError, EncodeError, KeyError, FilterError, DateTimeError, NoServiceVersion);
+invalid_input!(
+    LimitError,
+    EncodeError,
+    KeyError,
+    FilterError,
+    DateTimeError,
+    NoServiceVersion,
+    SasError
+);
+
+impl From<RandomSourceError> for Error {
+    fn from(source: RandomSourceError) -> Self {
+        Self::configuration(source.to_string()).with_source(source)
+    }
+}
+
+impl From<EntityJsonError> for Error {
+    fn from(source: EntityJsonError) -> Self {
+        match source.into_decode_error() {
+            Ok(source) => source.into(),
+            Err(source) => Self::invalid_input(source.to_string()).with_source(source),
+        }
+    }
+}
+
+impl From<CredentialError> for Error {
+    fn from(source: CredentialError) -> Self {
+        Self::configuration(source.to_string())
+    }
+}
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {
@@ -224,9 +255,8 @@ impl From<TransportError> for Error {
             TransportErrorKind::Connect => (ErrorKind::Connect, Outcome::NotApplied),
             TransportErrorKind::Invalid => (ErrorKind::InvalidInput, Outcome::NotApplied),
             TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
-            TransportErrorKind::TooLarge | TransportErrorKind::Foreign => {
-                (ErrorKind::UnexpectedReply, Outcome::Unknown)
-            }
+            // TooLarge, Foreign, and kinds of later versions: the request may have been received.
+            _ => (ErrorKind::UnexpectedReply, Outcome::Unknown),
         };
         Self::new(kind, source.to_string()).with_outcome(outcome).with_source(source)
     }

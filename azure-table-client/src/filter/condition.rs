@@ -159,3 +159,28 @@ impl<E> Not for Condition<E> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::super::{Column, FilterErrorKind};
+    use super::*;
+
+    #[test]
+    fn a_deep_condition_is_an_error() {
+        let test = || {
+            let a = Column::<(), i32>::dynamic("A");
+            let deep = (0..100_000).fold(a.eq(1), |deep, level| match level % 3 {
+                0 => deep | a.eq(1),
+                1 => deep & a.eq(1),
+                _ => !deep,
+            });
+            let error = deep.clone().into_filter().unwrap_err();
+            assert_eq!(error.kind(), FilterErrorKind::TooDeep);
+            let any = Condition::any([deep, a.eq(1)]);
+            assert_eq!(any.into_filter().unwrap_err(), error);
+        };
+        thread::Builder::new().stack_size(512 * 1024).spawn(test).unwrap().join().unwrap();
+    }
+}

@@ -228,7 +228,7 @@ mod tests {
         }
         fn matches(filter: &Filter, stored: &EdmValue) -> bool {
             match filter {
-                Filter::Or(any) => any.iter().any(|one| matches(one, stored)),
+                Filter::Or { 0: any, .. } => any.iter().any(|one| matches(one, stored)),
                 Filter::Compare { op, literal, .. } => match (stored, literal) {
                     (EdmValue::Int32(a), EdmValue::Int32(b)) => holds(*op, a, b),
                     (EdmValue::Int64(a), EdmValue::Int64(b)) => holds(*op, a, b),

@@ -127,7 +127,7 @@ where
 pub struct ETagColumn;
 
 impl<E: 'static> Projection<E> for ETagColumn {
-    type Output = crate::etag::ETag;
+    type Output = crate::ETag;
 
     fn select(&self, _: &mut Selection) {}
 

@@ -92,14 +92,14 @@ text!(String, Cow<'static, str>, Box<str>, Arc<str>);
 #[diagnostic::do_not_recommend]
 impl KeyArgument<super::Escaped> for &str {
     fn key_text(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(super::escape::escape(self))
+        Ok(super::escape(self))
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl BoundArgument<super::Escaped> for &str {
     fn bound_text(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(super::escape::escape(self))
+        Ok(super::escape(self))
     }
 }
 

@@ -1,8 +1,7 @@
 //! Keys, ranges of keys and bounds of ranges from the values of their parts.
 
 use super::argument::{BoundArgument, KeyArgument, Reversed};
-use super::range::LeadingKeys;
-use super::{KeyError, KeyLayout, KeyRange};
+use super::{KeyError, KeyLayout, KeyRange, LeadingKeys};
 
 /// The beginning of a key whose parts are the tuple `P`: a text with which the first part begins,
 /// or a tuple of whole leading parts, `(a,)` or `(a, b)` and so on.

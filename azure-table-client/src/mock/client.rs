@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use azure_table_mock::IN_PROCESS_AUTHORITY;
 use http::uri::{Authority, Scheme};
 
-use super::transport::Direct;
-use super::{IN_PROCESS_AUTHORITY, MockTableService};
+use super::MockTableService;
 use crate::client::{TableServiceClient, TableServiceClientBuilder};
 use crate::client_core::Settings;
 use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline, RetryPolicy};
@@ -31,9 +31,8 @@ impl MockTableService {
     /// ```
     pub fn client_builder(&self) -> TableServiceClientBuilder {
         let endpoint = format!("http://{IN_PROCESS_AUTHORITY}/{}", self.account());
-        let rules = &self.core().rules;
-        let builder = TableServiceClient::builder(endpoint, rules.keys.first());
-        builder.dialect(rules.dialect).transport(self.transport()).clock(self.clock())
+        let builder = TableServiceClient::builder(endpoint, self.key());
+        builder.dialect(self.dialect()).transport(self.transport()).clock(self.clock())
     }
 
     /// Creates an in-process client whose requests are not recorded, and which no fault strikes: a test can
@@ -53,20 +52,20 @@ impl MockTableService {
     /// # }
     /// ```
     pub fn direct_client(&self) -> TableServiceClient {
-        self.client_over(Arc::new(Direct(self.clone())), RetryPolicy::none())
+        self.client_over(self.direct_transport(), RetryPolicy::none())
     }
 
     fn client_over(&self, transport: Arc<dyn Transport>, retry: RetryPolicy) -> TableServiceClient {
         let authority = Authority::from_static(IN_PROCESS_AUTHORITY);
         let path = format!("/{}", self.account());
         let endpoint = Endpoint::at(Scheme::HTTP, authority, &path, true);
-        let credential = self.core().rules.keys.first().into();
+        let credential = self.key().into();
         let accepted = AcceptedCredentials { keys: true, tokens: true, delegated: true };
         let credential = CurrentCredential::unchecked(credential, "", accepted);
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock());
         pipeline.retry = retry;
         // The newest version has JSON, which every dialect accepts.
-        if let Ok(protocol) = pipeline.protocol.to(self.core().rules.dialect) {
+        if let Ok(protocol) = pipeline.protocol.to(self.dialect()) {
             pipeline.set_protocol(protocol);
         }
         TableServiceClient::new(pipeline, Settings::default())

@@ -1,25 +1,16 @@
-//! The HTTP host, which is a wiremock server.
+//! The mock on a loopback port.
 
-use std::io::ErrorKind;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use azure_table_mock::TableServer;
+use wiremock::{MockServer, Request, Respond, ResponseTemplate};
 
-use url::Position;
-use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
-
-use super::faults::{Break, Host};
-use super::request::{Headers, Origin, RawRequest};
-use super::room::Room;
-use super::{LOCAL, MockTableService, step};
-use crate::lock::lock;
-use crate::transport::HttpResponse;
+use super::MockTableService;
 
 /// A [`MockTableService`] behind a loopback port.
 ///
 /// It is a wiremock server whose last mock is the service. Mocks that a test mounts on
 /// [`server`](Self::server) take precedence.
 ///
-/// The service's [faults](MockTableService::faults) also strike here, with two differences, since wiremock
+/// The service's [faults](azure_table_mock::TableService::faults) also strike here, with two differences, since wiremock
 /// handles requests one by one: a refused connection breaks instead, and a delayed request is applied at
 /// once and only its response is delayed.
 ///
@@ -36,16 +27,11 @@ use crate::transport::HttpResponse;
 /// # }
 /// ```
 #[doc(alias("Azurite", "emulator", "wiremock"))]
+#[derive(Debug)]
 pub struct MockTableServer {
-    server: MockServer,
+    server: TableServer,
     service: MockTableService,
 }
-
-/// A priority after every mock of a test: wiremock's default is 5, and lower values come first.
-const LAST: u8 = u8::MAX;
-const LAST_BUT_ONE: u8 = LAST - 1;
-/// Longer than any test.
-const FOREVER: Duration = Duration::from_secs((24 * 365) * 3600);
 
 impl MockTableServer {
     /// Starts an empty service on a free port.
@@ -55,35 +41,22 @@ impl MockTableServer {
 
     /// Starts this service on a free port.
     pub async fn start_with(service: MockTableService) -> Self {
-        // The service records requests. Wiremock would keep every body.
-        let server = MockServer::builder().disable_request_recording().start().await;
-        let delivery = Delivery { service: service.clone(), response: Arc::default() };
-        Mock::given(delivery.clone())
-            .respond_with_err(|_: &Request| std::io::Error::from(ErrorKind::ConnectionReset))
-            .with_priority(LAST_BUT_ONE)
-            .mount(&server)
-            .await;
-        Mock::given(wiremock::matchers::any())
-            .respond_with(delivery)
-            .with_priority(LAST)
-            .mount(&server)
-            .await;
-        Self { server, service }
+        Self { server: TableServer::start_with((*service).clone()).await, service }
     }
 
     /// Returns a connection string with the account and the address of this server.
     pub fn connection_string(&self) -> String {
-        self.service.connection_string_at(&self.server.uri())
+        self.server.connection_string()
     }
 
     /// Returns the URL of the account at this server: `http://127.0.0.1:port/account`.
     pub fn uri(&self) -> String {
-        format!("{}/{}", self.server.uri(), self.service.account())
+        self.server.uri()
     }
 
     /// Returns the wiremock server, to mount mocks that take precedence over the service.
     pub fn server(&self) -> &MockServer {
-        &self.server
+        self.server.server()
     }
 
     /// Returns the service behind the port.
@@ -92,105 +65,9 @@ impl MockTableServer {
     }
 }
 
-opaque_debug!(MockTableServer, |it| uri: it.server.uri());
-
-/// Responds like [`MockTableService::respond`].
+/// Responds like [`TableService::respond`](azure_table_mock::TableService::respond).
 impl Respond for MockTableService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        template(self.respond_to(raw(request)))
-    }
-}
-
-/// The service as two mocks, since wiremock breaks a connection only through a mock that matched. As a
-/// matcher it delivers the request and matches if the connection breaks. Otherwise the next mock sends the
-/// response. Wiremock handles one request at a time.
-#[derive(Clone)]
-struct Delivery {
-    service: MockTableService,
-    response: Arc<Mutex<Option<ResponseTemplate>>>,
-}
-
-impl Match for Delivery {
-    fn matches(&self, request: &Request) -> bool {
-        let service = &self.service;
-        let request = super::request::Request::read(raw(request), &service.core().rules);
-        let effects = service.effects_on(&request, Host::Connections);
-        service.deliver_due();
-        let response = match effects.connection {
-            Some(Break::Refused | Break::LosesRequest) => return true,
-            Some(Break::Hangs) => ResponseTemplate::new(504).set_delay(FOREVER),
-            None | Some(Break::LosesReply) => {
-                let now = service.core().clock.now();
-                let response = step::run(service.deliver(&request, &effects, now));
-                if effects.connection.is_some() {
-                    return true;
-                }
-                let response = template(response);
-                let delay = effects.delay_request.saturating_add(effects.delay_reply);
-                if delay.is_zero() { response } else { response.set_delay(delay) }
-            }
-        };
-        *lock(&self.response) = Some(response);
-        false
-    }
-}
-
-impl Respond for Delivery {
-    fn respond(&self, _: &Request) -> ResponseTemplate {
-        let response = lock(&self.response).take();
-        response.unwrap_or_else(|| ResponseTemplate::new(500))
-    }
-}
-
-fn raw(request: &Request) -> RawRequest<'_> {
-    let host = request.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    RawRequest {
-        method: request.method.clone(),
-        origin: Origin { scheme: "http", authority: host.unwrap_or("127.0.0.1") },
-        path: request.url.path(),
-        query: &request.url[Position::BeforeQuery..Position::AfterQuery],
-        headers: Headers::Request(&request.headers),
-        body: &request.body,
-        // Wiremock listens on loopback and does not report the sender.
-        sender: LOCAL,
-        room: Room::UNLIMITED,
-    }
-}
-
-fn template(response: HttpResponse) -> ResponseTemplate {
-    let HttpResponse { status, headers, body } = response;
-    let kind = headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let mut template = ResponseTemplate::new(status.as_u16());
-    for (name, value) in &headers {
-        template = template.insert_header(name, value);
-    }
-    match kind {
-        // The setter of the body also sets the media type.
-        Some(kind) => template.set_body_raw(body, kind),
-        None => template,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use wiremock::matchers::method;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn mounted_mocks_take_precedence() {
-        let server =
-            MockTableServer::start_with(MockTableService::builder().loose(true).build()).await;
-        let tables = format!("{}/Tables", server.uri());
-        let reply = reqwest::get(&tables).await.unwrap();
-        assert_eq!(reply.status(), 200);
-        let kind = reply.headers()[http::header::CONTENT_TYPE].to_str().unwrap();
-        assert_eq!(kind, "application/json;odata=minimalmetadata;streaming=true;charset=utf-8");
-
-        let mine = Mock::given(method("GET")).respond_with(ResponseTemplate::new(503));
-        server.server().register(mine.up_to_n_times(1)).await;
-        assert_eq!(reqwest::get(&tables).await.unwrap().status(), 503);
-        assert_eq!(reqwest::get(&tables).await.unwrap().status(), 200);
-        assert_eq!(server.service().requests().total(), 2);
+        Respond::respond(&**self, request)
     }
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::page_token::PageToken;
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::continuation::Position;
 use super::page_token::{PageToken, Token};
-use crate::dialect::Dialect;
+use crate::Dialect;
 
 /// The position of a request between two of its pages.
 ///

@@ -12,12 +12,12 @@ use http::Method;
 use uuid::Uuid;
 
 use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
+use crate::IfMatch;
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
     Readable, Row, TableEntity,
 };
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::wire::encoding::{self, TextBuffer};
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, headers};
 
@@ -281,9 +281,9 @@ pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ETag;
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
-    use crate::etag::ETag;
 
     fn target(table: &str) -> Target {
         Target { table: table.into(), ..Target::of_test(Protocol::default()) }

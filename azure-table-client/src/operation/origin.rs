@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::table::TableNames;
 use super::{Request, batch};
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{EntityKey, Form, KeysOnly, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, PayloadFormat, encoding, headers, service_error};

@@ -8,7 +8,7 @@ use http::Method;
 use super::cursor::Cursor;
 use super::page_token::PageToken;
 use super::{Location, Reply, Request, entity};
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;

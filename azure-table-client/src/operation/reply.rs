@@ -10,10 +10,10 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
 
 use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
+use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};
-use crate::etag::ETag;
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use super::Location;
-use crate::etag::ETag;
+use crate::ETag;
 
 /// The evidence of a success.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

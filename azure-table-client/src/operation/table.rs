@@ -9,7 +9,7 @@ use http::Method;
 use super::cursor::Cursor;
 use super::page_token::TableToken;
 use super::{Reply, Request};
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::{Operation, Protocol, encoding, headers};

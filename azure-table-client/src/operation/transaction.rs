@@ -19,10 +19,10 @@ use super::{Header, Request, ResponseInfo, Target};
 use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Writer, header_lines, media_type};
 use crate::wire::{Operation, Protocol, headers};
+use crate::{ETag, IfMatch};
 
 use row_keys::RowKeys;
 
@@ -188,7 +188,9 @@ impl Batch {
             has_body: true,
         };
         let id = match (&self.target.write_id, self.write_id) {
-            (Some(_), None) => Some(self.target.clock.random_id().map_err(of_entity)?),
+            (Some(_), None) => {
+                Some(self.target.clock.random_id().map_err(|error| of_entity(error.into()))?)
+            }
             (_, id) => id,
         };
         self.add(

@@ -3,9 +3,9 @@
 use http::{HeaderMap, Method, header};
 
 use super::properties::{MapEntity, Properties};
+use crate::ETag;
 use crate::edm::{EdmDateTime, EdmValue};
 use crate::entity::{Entities, EntityKey, Form};
-use crate::etag::ETag;
 use crate::operation::Request;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
 use crate::wire::{Operation, PayloadFormat, encoding, headers};
@@ -166,9 +166,9 @@ impl Wrote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
+    use crate::Dialect;
+    use crate::IfMatch;
     use crate::entity::DynamicEntity;
-    use crate::etag::IfMatch;
     use crate::operation::Target;
     use crate::operation::entity::{self, Update, Write};
     use crate::operation::transaction::Batch;

@@ -3,22 +3,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::dialect::Dialect;
+use crate::Dialect;
+use crate::ETag;
 use crate::edm::{EdmCow, EdmValue};
 use crate::entity::{
     DecodeError, DynamicEntity, EncodeError, EntityKey, Form, KeyError, PropertyName, PropertySink,
     PropertyWriter, Row, TableEntity,
 };
-use crate::etag::ETag;
 
 /// Properties by name.
 pub(crate) type Properties = BTreeMap<String, EdmValue>;
-
-impl PropertySink for Properties {
-    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
-        self.insert(name.text.to_owned(), value.into_value());
-    }
-}
 
 /// Returns the key of an entity, and the properties that it would be stored with.
 pub(crate) fn properties_of<T: TableEntity>(

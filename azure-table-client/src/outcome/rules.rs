@@ -106,12 +106,12 @@ mod tests {
     use super::*;
     use crate::edm::EdmValue;
     use crate::entity::DynamicEntity;
-    use crate::etag::{ETag, IfMatch};
     use crate::operation::Target;
     use crate::operation::entity::{Update, Write};
     use crate::operation::transaction::Batch;
     use crate::outcome::Properties;
     use crate::wire::Protocol;
+    use crate::{ETag, IfMatch};
 
     const ID: &str = "Id";
 

@@ -211,4 +211,28 @@ mod tests {
             assert_eq!(is_transient(status), expected, "{status}");
         }
     }
+
+    #[test]
+    fn the_guide_lists_the_operations_of_each_retry_class() {
+        use std::collections::BTreeSet;
+
+        use crate::Operation;
+        use crate::wire::RetryClass::{Guarded, Read, Repeatable};
+
+        let guide = include_str!("../../docs/guide/errors.md");
+        for (name, class) in [("read", Read), ("guarded", Guarded), ("repeatable", Repeatable)] {
+            let row = guide.lines().find(|line| line.starts_with(&format!("| **{name}** |")));
+            let cell = row.unwrap().split('|').nth(2).unwrap();
+            let listed: BTreeSet<_> =
+                cell.split(',').map(|name| name.trim().trim_matches('`')).collect();
+            let is_sent = |operation: &&Operation| **operation != Operation::Other;
+            let expected: BTreeSet<_> = Operation::ALL
+                .iter()
+                .filter(is_sent)
+                .filter(|operation| operation.retry_class() == class)
+                .map(|operation| operation.as_str())
+                .collect();
+            assert_eq!(listed, expected, "{name}");
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Enums of entities.
 
 use super::{KeyText, PropertyField};
+use crate::ETag;
 use crate::decode::{Policy, Reading};
 use crate::entity::schema::Schema;
 use crate::entity::{
     Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
     TypedKeys,
 };
-use crate::etag::ETag;
 use crate::limits::LimitError;
 
 /// The text of the discriminator property.

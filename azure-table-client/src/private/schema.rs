@@ -110,7 +110,9 @@ pub fn schema<const P: usize, const R: usize>(
 ) -> Schema {
     let table = table.map(str::to_owned);
     let (partition_key, row_key) = (partition_key.into(), row_key.into());
-    Schema { table, partition_key, row_key, ..Schema::default() }
+    let mut schema = Schema::default();
+    (schema.table, schema.partition_key, schema.row_key) = (table, partition_key, row_key);
+    schema
 }
 
 /// Describes an enum of entities.
@@ -120,9 +122,13 @@ pub fn schema_of_kinds<const N: usize>(
     list: [(&str, Schema); N],
     has_other: bool,
 ) -> Schema {
-    let list = list.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
-    let kinds = Some(Kinds { property: property.map(str::to_owned), list, has_other });
-    Schema { kinds, ..schema(table, [], []) }
+    let mut kinds = Kinds::default();
+    kinds.property = property.map(str::to_owned);
+    kinds.list = list.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    kinds.has_other = has_other;
+    let mut schema = schema(table, [], []);
+    schema.kinds = Some(kinds);
+    schema
 }
 
 /// Describes a text that is the same in every key.
@@ -214,10 +220,10 @@ pub fn describe_split(schema: &mut Schema, edm_type: EdmType, name: &str, has_de
 
 /// The form of an enum.
 pub fn choices(list: &[(&str, String, &[&str])], has_other: bool) -> ValueForm {
-    let choices = list.iter().map(|(variant, stored, aliases)| ValueChoice {
-        variant: (*variant).to_owned(),
-        stored: stored.clone(),
-        aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+    let choices = list.iter().map(|(variant, stored, aliases)| {
+        let mut choice = ValueChoice::new(*variant, stored);
+        choice.aliases = aliases.iter().map(|alias| (*alias).to_owned()).collect();
+        choice
     });
     ValueForm::Choice { choices: choices.collect(), has_other }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use super::*;
-use crate::dialect::Dialect;
+use crate::Dialect;
 use crate::edm::{EdmDateTime, EdmValue, ToEdm};
 use crate::entity::DynamicEntity;
 use crate::wire::{ReadError, json_read, json_write};

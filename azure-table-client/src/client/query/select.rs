@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Query;
+use crate::ETag;
 use crate::client::pages::select_keys;
 use crate::entity::{
     DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity, WithETag,
 };
 use crate::error::Error;
-use crate::etag::ETag;
 use crate::filter::{
     CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
 };

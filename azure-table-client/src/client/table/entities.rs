@@ -7,7 +7,6 @@ use crate::client::{Call, GetMany};
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::{IfMatch, IntoIfMatch};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
@@ -15,6 +14,7 @@ use crate::operation::{Reply, Request, ResponseInfo, Stored, Written, query};
 use crate::outcome;
 use crate::pipeline::CallOptions;
 use crate::wire::Operation;
+use azure_table_protocol::{IfMatch, IntoIfMatch};
 
 impl<T: TableEntity> TableClient<T> {
     /// The request, unless the columns of `T` are at fault.

@@ -10,9 +10,9 @@ use super::change::Change;
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
 use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::operation::{Confirmation, Request};
 use crate::outcome::{Found, Properties, Verdict};
+use crate::{ETag, IfMatch};
 
 /// The maximum number of open attempts of one entity.
 const OPEN_ATTEMPTS: usize = 8;

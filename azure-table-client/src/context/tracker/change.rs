@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Known, LastUpdate, Tracked, refusal};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::operation::entity::{Update, Write};
 use crate::outcome::Properties;
 use crate::wire::Operation;
+use crate::{ETag, IfMatch};
 
 /// The state of a tracked entity, which decides what the next save does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::change::{Add, Pending};
 use super::{Known, LastUpdate, Tracked, Tracker, refusal};
-use crate::dialect::Dialect;
+use crate::Dialect;
+use crate::IfMatch;
 use crate::entity::{EncodeError, EntityKey, Ownership, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::outcome::{MapEntity, Properties, properties_of};
 
 /// The values of a struct.

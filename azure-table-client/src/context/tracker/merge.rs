@@ -6,8 +6,8 @@ use super::change::{Add, EntityState, Pending};
 use super::{Identity, Known, LastUpdate, Tracked, Tracker};
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
 use crate::outcome::Properties;
+use crate::{ETag, IfMatch};
 
 /// Decides how a row of the service is merged into an entity that is tracked already. An entity whose last change
 /// has an unknown outcome is merged by [`AppendOnly`](Self::AppendOnly), until a save or the write id in the row

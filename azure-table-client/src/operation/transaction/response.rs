@@ -6,8 +6,8 @@ use super::super::batch::messages;
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
 use super::{Committed, OperationResult, Sent};
+use crate::ETag;
 use crate::error::{Error, Outcome};
-use crate::etag::ETag;
 use crate::wire::multipart::{Message, MultipartError};
 use crate::wire::{Operation, headers};
 

@@ -1,0 +1,50 @@
+//! The rules for keys, properties and entity sizes.
+
+use super::failure::Failure;
+use super::store::{Properties, StoredKey};
+use crate::dialect::ServiceDialect;
+use crate::limits::{EntitySize, check_key};
+
+/// Checks keys, which have at most `max_units` UTF-16 code units each.
+pub(super) fn check_keys(
+    dialect: ServiceDialect,
+    key: &StoredKey,
+    max_units: usize,
+) -> Result<(), Failure> {
+    for (property, text) in [("PartitionKey", &*key.partition), ("RowKey", &*key.row)] {
+        check_key(property, text)?;
+        if text.len() > max_units && text.encode_utf16().count() > max_units {
+            return Err(Failure::key_too_large(property, max_units));
+        }
+    }
+    dialect.check_new_key(key)
+}
+
+/// Checks an entity: each property, and all of them together.
+pub(super) fn check_properties(
+    dialect: ServiceDialect,
+    key: &StoredKey,
+    properties: &Properties<'_>,
+) -> Result<(), Failure> {
+    for (name, value) in properties {
+        dialect.check_new_property(name, value)?;
+    }
+    check_entity(dialect, key, properties)
+}
+
+/// Checks the number and the total size of properties that are valid one by one.
+pub(super) fn check_entity(
+    dialect: ServiceDialect,
+    key: &StoredKey,
+    properties: &Properties<'_>,
+) -> Result<(), Failure> {
+    if properties.len() > dialect.max_properties() {
+        return Err(Failure::too_many_properties());
+    }
+    let mut size = EntitySize::of_keys(&key.partition, &key.row);
+    for (name, value) in properties {
+        size.add(name, value);
+    }
+    dialect.check_size(size)?;
+    dialect.check_json(key, properties)
+}

@@ -1,0 +1,214 @@
+//! The delivery of a request to the core: with the faults of the plan, and with a record of it.
+
+use std::thread;
+use std::time::{Instant, SystemTime};
+
+use http::header::{self, HeaderValue};
+use http::{Method, StatusCode};
+
+use super::failure::Failure;
+use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
+use super::handlers::{self, Scan};
+use super::recorder::{self, RecordedRequest};
+use super::request::{RawRequest, Request};
+use super::{TableService, reply, step};
+use crate::transport::HttpResponse;
+
+/// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
+/// headers to this size.
+pub(super) const MAX_URL_BYTES: usize = 16 * 1024;
+
+impl TableService {
+    /// Responds for a host that can neither wait nor break a connection.
+    pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
+        let request = Request::read(request, &self.core().rules);
+        let effects = self.effects_on(&request, Host::ResponsesOnly);
+        self.deliver_due();
+        step::run(self.deliver(&request, &effects, self.core().clock.now()))
+    }
+
+    /// Decides which faults strike a request that arrives now.
+    pub(super) fn effects_on(&self, request: &Request<'_>, host: Host) -> Effects {
+        self.0.faults.decide(host, request, self.core().clock.unskewed.now())
+    }
+
+    /// Responds to a request that arrived at this time, and records it.
+    pub(super) async fn deliver(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+    ) -> HttpResponse {
+        if effects.is_delivered_twice {
+            self.deliver_once(request, effects, arrived).await;
+        }
+        self.deliver_once(request, effects, arrived).await
+    }
+
+    async fn deliver_once(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+    ) -> HttpResponse {
+        let mut recording = Recording::start(self, request, arrived);
+        let scan = &mut recording.scan;
+        let (mut response, failure) = match &effects.replacement {
+            _ if request.raw.url_bytes() > MAX_URL_BYTES => {
+                (proxy_page(StatusCode::URI_TOO_LONG), None)
+            }
+            None => self.handle(request, effects, arrived, scan).await,
+            Some(replacement) => {
+                if replacement.is_applied {
+                    self.handle(request, effects, arrived, scan).await;
+                }
+                self.replace(request, replacement)
+            }
+        };
+        if effects.is_body_cut {
+            response.body.truncate(response.body.len() / 2);
+        }
+        recording.end(response.status, failure);
+        if effects.is_reply_swapped { self.0.faults.swap_reply(response) } else { response }
+    }
+
+    /// Responds to a request that no fault strikes, and does not record it.
+    pub(super) async fn deliver_directly(&self, request: &Request<'_>) -> HttpResponse {
+        let arrived = self.core().clock.now();
+        self.handle(request, &Effects::default(), arrived, &mut None).await.0
+    }
+
+    async fn handle(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+        scan: &mut Option<Scan>,
+    ) -> (HttpResponse, Option<Failure>) {
+        let core = self.core();
+        if request.raw.method != Method::GET && core.store.journal.has_failed() {
+            return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
+        }
+        let request_id = reply::new_id();
+        let mut reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
+            .await
+            .unwrap_or_else(|failure| {
+                handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
+            });
+        request.dialect.finish_reply(request, &mut reply, &core.clock);
+        let failure = reply.failure.take();
+        let mut response = reply.finish(request, request_id, core.clock.now());
+        core.store.journal.deleted.drop_some();
+        handlers::add_cors_headers(core, &request.raw, &mut response.headers);
+        if request.raw.method == Method::HEAD {
+            response.body.clear();
+        }
+        (response, failure)
+    }
+
+    /// The response that the fault plan sends in place of the service's own.
+    fn replace(
+        &self,
+        request: &Request<'_>,
+        replacement: &Replacement,
+    ) -> (HttpResponse, Option<Failure>) {
+        let clock = &self.core().clock;
+        let (mut response, failure) = match &replacement.body {
+            ReplacementBody::Html(status) => (proxy_page(*status), None),
+            ReplacementBody::Failure(failure) => {
+                (handlers::refuse(request, failure, clock), Some(failure.clone()))
+            }
+        };
+        if !replacement.has_body {
+            response.body.clear();
+            response.headers.remove(header::CONTENT_TYPE);
+        }
+        if let Some((name, text)) = replacement.retry_after.map(|wait| wait.header(clock.now()))
+            && let Ok(value) = HeaderValue::from_str(&text)
+        {
+            response.headers.insert(name, value);
+        }
+        (response, failure)
+    }
+
+    /// Returns the response once all changes that it can show are on disk.
+    pub(super) async fn once_written(
+        &self,
+        request: &Request<'_>,
+        response: HttpResponse,
+    ) -> HttpResponse {
+        match &self.core().store.journal.disk {
+            Some(disk) if disk.written().await.is_err() => self.refuse_for_the_disk(request),
+            _ => response,
+        }
+    }
+
+    fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
+        let failure = Failure::internal_error();
+        handlers::refuse(request, &failure, &self.core().clock)
+    }
+}
+
+/// Records a request once: with its response, or without one if the request is dropped before it.
+struct Recording<'a, 'r> {
+    service: &'a TableService,
+    request: &'a Request<'r>,
+    arrived: SystemTime,
+    started: Instant,
+    scan: Option<Scan>,
+    is_recorded: bool,
+}
+
+impl<'a, 'r> Recording<'a, 'r> {
+    fn start(service: &'a TableService, request: &'a Request<'r>, arrived: SystemTime) -> Self {
+        let started = Instant::now();
+        Self { service, request, arrived, started, scan: None, is_recorded: false }
+    }
+
+    fn end(mut self, status: StatusCode, failure: Option<Failure>) {
+        self.record(status.as_u16(), failure);
+    }
+
+    fn record(&mut self, status: u16, failure: Option<Failure>) {
+        self.is_recorded = true;
+        let request = self.request;
+        let operation = request.operation_or_other();
+        let plan = self.scan.as_ref().map(|scan| scan.plan);
+        let scanned_rows = self.scan.as_ref().map_or(0, |scan| scan.rows);
+        let recorder = &self.service.0.recorder;
+        if !recorder.is_read() {
+            return recorder.count(operation, plan, scanned_rows);
+        }
+        let recorded = RecordedRequest {
+            number: 0,
+            arrived: self.arrived,
+            took: self.started.elapsed(),
+            method: recorder::method(&request.raw.method),
+            url: recorder::target(&request.raw),
+            operation,
+            operations: request.operation_count(),
+            table: request.table().map(recorder::text),
+            status,
+            error_code: failure.as_ref().map(|failure| (&*failure.code).into()),
+            error_message: failure.map(|failure| recorder::text(&failure.message)),
+            plan,
+            scanned_rows,
+            attempt: 1,
+            payload: recorder.payload(request.raw.body),
+            payload_len: request.raw.body.len(),
+        };
+        if let Some(observer) = &recorder.observer {
+            observer(&recorded);
+        }
+        recorder.add(recorded, recorder::call_hash(&request.raw, operation));
+    }
+}
+
+impl Drop for Recording<'_, '_> {
+    fn drop(&mut self) {
+        // An observer that panics again would abort the process.
+        if !self.is_recorded && !thread::panicking() {
+            self.record(0, None);
+        }
+    }
+}

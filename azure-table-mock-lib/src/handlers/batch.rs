@@ -1,0 +1,301 @@
+//! `$batch`: an entity group transaction, or the query of one entity.
+//!
+//! Source: [Performing entity group transactions][batch]. Recordings show the indexes in error messages
+//! and the headers of the parts.
+//!
+//! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
+
+use http::{HeaderName, StatusCode, header};
+
+use super::entities::{self, reply_to_write, staged};
+use super::exchange::Exchange;
+use super::query::Scan;
+use super::refusal;
+use crate::authorize::Grant;
+use crate::core::{Core, NotApplied};
+use crate::dialect::ServiceDialect;
+use crate::dialect::{BatchRefusal, BatchStep};
+use crate::failure::Failure;
+use crate::reply::{Reply, new_id};
+use crate::request::{BatchPart, Request, Resource};
+use crate::step::Work;
+use crate::store::{StoredKey, Write};
+use crate::wire::Operation;
+use crate::wire::headers::DATA_SERVICE_VERSION;
+use crate::wire::multipart::{Writer, media_type};
+
+/// The typical length of the response to one operation.
+const RESPONSE_BYTES: usize = 640;
+
+static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
+
+/// The failure of a changeset, and the operation that caused it.
+#[derive(Debug)]
+struct BatchFailure {
+    index: usize,
+    failure: Failure,
+}
+
+/// Responds to a batch. A batch that can be read is accepted even if its operations fail.
+pub(super) async fn respond(
+    core: &Core,
+    request: &Request<'_>,
+    grant: &Grant,
+    request_id: &str,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    let parts = request.batch()?;
+    let mut failed = None;
+    let mut refuse = |writer: &mut Writer<'_>, operation, failure: &BatchFailure| {
+        refuse(writer, core, operation, failure, request_id);
+        failed.get_or_insert_with(|| failure.failure.clone());
+    };
+    let boundary = format!("batchresponse_{}", new_id());
+    let mut body = Vec::with_capacity(RESPONSE_BYTES * request.operation_count());
+    let mut batch = Writer::new(&mut body, &boundary);
+    match parts {
+        [] => return Err(Failure::invalid_input()),
+        [BatchPart::Single(query)] => match get(core, query, grant, scan) {
+            Ok(reply) => write_part(&mut batch, query, 1, &reply),
+            Err(failure) => refuse(&mut batch, Some(query), &BatchFailure::of_batch(0, failure)),
+        },
+        [BatchPart::Changeset(first), others @ ..]
+            if others.iter().all(|part| matches!(part, BatchPart::Changeset(_))) =>
+        {
+            let boundary = format!("changesetresponse_{}", new_id());
+            let mut changeset = batch.parts(&boundary);
+            match apply(core, first, grant).await {
+                Ok(Ok(replies)) => {
+                    for (number, (operation, reply)) in (1..).zip(first.iter().zip(&replies)) {
+                        write_part(&mut changeset, operation, number, reply);
+                    }
+                }
+                Ok(Err(failure)) => refuse(&mut changeset, first.get(failure.index), &failure),
+                Err(failure) => return Err(failure),
+            }
+            changeset.close();
+            // The service applies the first changeset and refuses the others.
+            for part in others {
+                let boundary = format!("changesetresponse_{}", new_id());
+                let mut changeset = batch.parts(&boundary);
+                let failure = BatchFailure::of_batch(0, Failure::invalid_input());
+                refuse(&mut changeset, part.operations().first(), &failure);
+                changeset.close();
+            }
+        }
+        // A query must be the only part: the operation after the first part is the invalid one.
+        [first, ..] => {
+            let index = first.operations().len();
+            let failure = BatchFailure::of_batch(index, Failure::invalid_input());
+            let operation = request.batch_operations().nth(index);
+            let operation = operation.or_else(|| request.batch_operations().last());
+            refuse(&mut batch, operation, &failure);
+        }
+    }
+    batch.close();
+    let mut reply = Reply::new(StatusCode::ACCEPTED, body);
+    reply.text_header(header::CONTENT_TYPE, media_type(&boundary));
+    reply.failure = failed;
+    Ok(reply)
+}
+
+fn get(
+    core: &Core,
+    request: &Request<'_>,
+    grant: &Grant,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    match (entity_resource(request)?, request.verb()?) {
+        (Resource::Entity(path), "GET") => {
+            grant.allows(Operation::Get, Some(&path.table))?;
+            let mut reply = entities::get(core, &Exchange::new(core, request, grant)?, path, scan)?;
+            request.dialect.finish_reply(request, &mut reply, &core.clock);
+            Ok(reply)
+        }
+        _ => Err(Failure::invalid_input()),
+    }
+}
+
+/// Applies all changes in one step, or none. An `Err` refuses the whole batch.
+async fn apply(
+    core: &Core,
+    operations: &[Request<'_>],
+    grant: &Grant,
+) -> Result<Result<Vec<Reply>, BatchFailure>, Failure> {
+    match try_apply(core, operations, grant).await {
+        Ok(replies) => Ok(Ok(replies)),
+        Err((index, BatchRefusal::Operation(failure))) => Ok(Err(BatchFailure { index, failure })),
+        Err((_, BatchRefusal::Batch(failure))) => Err(failure),
+    }
+}
+
+/// Applies all changes in one step, or none. An `Err` has the index of the operation that caused it.
+async fn try_apply(
+    core: &Core,
+    operations: &[Request<'_>],
+    grant: &Grant,
+) -> Result<Vec<Reply>, (usize, BatchRefusal)> {
+    let (dialect, count) = (core.rules.dialect, operations.len());
+    let refuse =
+        |step, index, failure| (index, dialect.refuse_changeset(step, failure, index, count));
+    if count > dialect.max_changes() {
+        let last = dialect.max_changes() - 1;
+        return Err(refuse(BatchStep::Group, last, Failure::too_many_changes()));
+    }
+    let mut work = Work::default();
+    let mut group = EntityGroup::default();
+    let mut exchanges = Vec::with_capacity(count);
+    let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
+    for (index, request) in operations.iter().enumerate() {
+        let (exchange, table, write) = stage(core, request, grant)
+            .map_err(|failure| refuse(BatchStep::Check, index, failure))?;
+        let is_new = group
+            .add(dialect, table, &write.key, &writes)
+            .map_err(|failure| refuse(BatchStep::Group, index, failure))?;
+        exchanges.push(exchange);
+        writes.push(if is_new { write } else { write.after_same_row(dialect) });
+        work.add(Work::of_bytes(4 * request.raw.body.len()));
+        work.step().await;
+    }
+    let Some((table, _)) = group.table_and_partition else {
+        return Ok(Vec::new());
+    };
+
+    let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
+    let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
+        NotApplied::Table(failure) => refuse(BatchStep::Table, 0, failure),
+        NotApplied::Write(index, failure) => refuse(BatchStep::Write, index, failure),
+    })?;
+    Ok(exchanges
+        .iter()
+        .zip(inserts.into_iter().zip(&written))
+        .map(|(exchange, (inserts, written))| {
+            let mut reply = reply_to_write(exchange, table.name(), inserts, written);
+            exchange.request.dialect.finish_reply(exchange.request, &mut reply, &core.clock);
+            reply
+        })
+        .collect())
+}
+
+/// Checks one operation of a changeset. Nothing is applied yet.
+fn stage<'a>(
+    core: &'a Core,
+    request: &'a Request<'a>,
+    grant: &'a Grant,
+) -> Result<(Exchange<'a>, &'a str, Write<'a>), Failure> {
+    let exchange = Exchange::new(core, request, grant)?;
+    let resource = entity_resource(request)?;
+    if request.verb()? == "GET" {
+        return Err(Failure::invalid_input());
+    }
+    grant.allows(request.operation()?, resource.table())?;
+    let (table, write) = staged(core, &exchange)?;
+    Ok((exchange, table, write))
+}
+
+/// The resource of an operation, which must be an entity or the entities of a table.
+fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure> {
+    request.verb()?;
+    match request.resource()? {
+        resource @ (Resource::Entities(_) | Resource::Entity(_))
+            if request.raw.comp().is_none() =>
+        {
+            Ok(resource)
+        }
+        Resource::BelowTable(path) => {
+            request.dialect.check_table_name_in_url(&path.table)?;
+            Err(Failure::invalid_input())
+        }
+        _ => Err(Failure::invalid_input()),
+    }
+}
+
+/// Writes the response to an operation, with the headers of every part.
+fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, number: usize, reply: &Reply) {
+    let reason = reply.status.canonical_reason().unwrap_or_default();
+    let line = ["HTTP/1.1 ", reply.status.as_str(), " ", reason];
+    if operation.dialect.is_cosmos() {
+        let headers = ServiceDialect::part_headers(reply, number);
+        let headers = headers.iter().map(|(name, value)| (*name, &**value));
+        return writer.message(&line, headers, &reply.body);
+    }
+    // A response without entity data has the first OData version.
+    let is_bare = reply.body.is_empty() && !reply.has_header(&header::LOCATION);
+    let version = match operation.protocol() {
+        _ if is_bare => "1.0;",
+        Ok(protocol) if protocol.odata() == 1 => "1.0;",
+        Ok(protocol) if protocol.odata() == 2 => "2.0;",
+        _ => "3.0;",
+    };
+    let id = operation.raw.headers.get(&CONTENT_ID);
+    let of_part = reply.protection.headers().iter();
+    let of_part = of_part.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let of_part = of_part.chain([(DATA_SERVICE_VERSION.as_str(), version.as_bytes())]);
+    let headers = reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH);
+    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let headers = headers.chain(id.map(|id| (CONTENT_ID.as_str(), id))).chain(of_part);
+    writer.message(&line, headers, &reply.body);
+}
+
+/// Writes the response of a failure. An empty changeset has no operation, and therefore no response.
+fn refuse(
+    writer: &mut Writer<'_>,
+    core: &Core,
+    operation: Option<&Request<'_>>,
+    failure: &BatchFailure,
+    request_id: &str,
+) {
+    let Some(operation) = operation else {
+        return;
+    };
+    let now = core.clock.edm_now();
+    let reply = refusal(operation, &failure.failure, request_id, now);
+    write_part(writer, operation, 0, &reply);
+}
+
+/// The table and partition that the changes of a transaction share, and their rows, which must differ.
+#[derive(Default)]
+struct EntityGroup {
+    table_and_partition: Option<(String, Box<str>)>,
+    /// The indexes of the writes in the order of their RowKeys.
+    by_row_key: Vec<usize>,
+}
+
+impl EntityGroup {
+    /// Adds the write after these. Returns `false` if one of them concerns the same row.
+    fn add(
+        &mut self,
+        dialect: ServiceDialect,
+        name: &str,
+        key: &StoredKey,
+        writes: &[Write<'_>],
+    ) -> Result<bool, Failure> {
+        let (table, partition) = self
+            .table_and_partition
+            .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
+        if dialect.table_identity(name) != dialect.table_identity(table)
+            || *partition != key.partition
+        {
+            return Err(Failure::different_partitions());
+        }
+        let found = self.by_row_key.binary_search_by(|&at| writes[at].key.row.cmp(&key.row));
+        match found {
+            Ok(_) if dialect.repeats_rows() => Ok(false),
+            Ok(_) => Err(Failure::duplicate_row()),
+            Err(place) => {
+                self.by_row_key.insert(place, writes.len());
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl BatchFailure {
+    /// A failure of the batch itself. Its message always has the index.
+    fn of_batch(index: usize, failure: Failure) -> Self {
+        Self { index, failure: failure.at(index) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

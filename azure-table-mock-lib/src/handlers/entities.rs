@@ -1,0 +1,144 @@
+//! Operations on one entity.
+
+use std::sync::Arc;
+
+use http::{StatusCode, header};
+
+use super::exchange::Exchange;
+use super::query::Scan;
+use super::select::Select;
+use crate::check::{check_keys, check_properties};
+use crate::core::Core;
+use crate::dialect::ServiceDialect;
+use crate::failure::Failure;
+use crate::filter::PlanKind;
+use crate::payload::Item;
+use crate::reply::Reply;
+use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
+use crate::store::{Change, Condition, Properties, RowText, StoredKey, Update, Write, Written};
+
+pub(super) fn get(
+    core: &Core,
+    exchange: &Exchange<'_>,
+    path: &EntityPath,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    core.rules.dialect.check_table_name_in_url(&path.table)?;
+    let select = Select::of(exchange.request)?;
+    let now = core.clock.now();
+    let table = {
+        let store = core.store.at(exchange.grant.location, now);
+        Arc::clone(store.existing_table(&path.table, now)?)
+    };
+    let key = (&*path.partition_key, &*path.row_key);
+    // An entity outside of the grant's key range is not found, like in queries.
+    let row = table.get(key).filter(|_| exchange.grant.keys().contains(key));
+    *scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
+    let entity = row.ok_or_else(Failure::resource_not_found)?;
+    let payload = exchange.payload(table.name(), select.as_ref());
+    let body = payload.one(Item::Entity(key.0, &entity));
+    let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
+    reply.text_header(header::ETAG, entity.version.etag_in(core.rules.dialect));
+    Ok(reply)
+}
+
+/// Applies a write outside of a batch.
+pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+    let (table, write) = staged(core, exchange)?;
+    let inserts = write.inserts();
+    let (table, written) = core.apply(table, vec![write]).await?;
+    let written = written.first().ok_or_else(Failure::internal_error)?;
+    Ok(reply_to_write(exchange, table.name(), inserts, written))
+}
+
+/// The checked write of a request and the name of its table. Nothing is applied yet.
+pub(super) fn staged<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+) -> Result<(&'a str, Write<'a>), Failure> {
+    let verb = exchange.request.verb()?;
+    if verb == "PATCH" && !exchange.protocol.has_patch() {
+        return Err(Failure::unsupported_verb());
+    }
+    let (table, write) = match exchange.request.resource()? {
+        Resource::Entities(table) => (table, insertion(core, exchange, table)?),
+        Resource::Entity(path) => (&path.table, change(core, exchange, verb, path)?),
+        _ => return Err(Failure::unsupported_verb()),
+    };
+    exchange.grant.covers((&write.key.partition, &write.key.row))?;
+    Ok((table, write))
+}
+
+fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
+    core.rules.dialect.check_table_name_in_url(table)?;
+    let (key, properties) =
+        entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
+    let change = Change::Insert(RowText::new(&key.row, &properties));
+    Ok(Write::new(key, change))
+}
+
+/// Reads and checks an entity whose keys are in the body.
+pub(crate) fn entity_with_keys(
+    dialect: ServiceDialect,
+    max_key_units: usize,
+    body: RequestBody<'_>,
+) -> Result<(StoredKey, Properties<'_>), Failure> {
+    let ((partition_key, row_key), mut properties) = EntityBody::parse(body)?.into_keys()?;
+    let key = StoredKey::new(partition_key, row_key);
+    check_keys(dialect, &key, max_key_units)?;
+    dialect.remove_system_properties(&mut properties);
+    check_properties(dialect, &key, &properties)?;
+    Ok((key, properties))
+}
+
+fn change<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+    verb: &str,
+    path: &EntityPath,
+) -> Result<Write<'a>, Failure> {
+    let dialect = core.rules.dialect;
+    dialect.check_table_name_in_url(&path.table)?;
+    let condition = dialect.condition(exchange.request.raw.condition()?);
+    let key = StoredKey::new(&*path.partition_key, &*path.row_key);
+    if verb == "DELETE" {
+        if condition == Condition::None {
+            return Err(Failure::missing_header());
+        }
+        return Ok(Write::new(key, Change::Delete(condition)));
+    }
+    if condition == Condition::None && !exchange.protocol.has_upserts() {
+        return Err(Failure::invalid_input());
+    }
+    // The keys in the body are read like other properties, and have no effect (recorded in
+    // `test_operations_on_entity_with_partition_key_having_single_quote` of the Python client of 2021).
+    let mut body = EntityBody::parse(exchange.request.body()?)?;
+    dialect.check_keys_of_update(&body)?;
+    check_keys(dialect, &key, core.rules.max_key_units)?;
+    dialect.remove_system_properties(&mut body.properties);
+    check_properties(dialect, &key, &body.properties)?;
+    let update = match verb {
+        "PUT" => Update::replace(&key.row, body.properties),
+        _ => Update::merge(body.properties),
+    };
+    Ok(Write::new(key, Change::Update(update, condition)))
+}
+
+/// The reply to a write that was applied.
+pub(super) fn reply_to_write(
+    exchange: &Exchange<'_>,
+    table: &str,
+    inserts: bool,
+    written: &Written,
+) -> Reply {
+    let Written { key, row: Some(row) } = written else {
+        return Reply::no_content();
+    };
+    let mut reply = if inserts {
+        exchange.created(table, Item::Entity(&key.partition, row))
+    } else {
+        Reply::no_content()
+    };
+    reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
+    reply
+}

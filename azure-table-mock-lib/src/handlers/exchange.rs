@@ -1,0 +1,135 @@
+//! An authorized request and the settings of its response.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderName, StatusCode};
+
+use super::Select;
+use crate::authorize::Grant;
+use crate::core::{Core, ServiceClock};
+use crate::failure::Failure;
+use crate::faults::Effects;
+use crate::payload::{BaseUrl, Item, Payload, Writer};
+use crate::reply::Reply;
+use crate::request::{Preference, Protocol, Request};
+use crate::wire::PayloadFormat;
+
+/// An authorized request and the settings of its response.
+pub(super) struct Exchange<'a> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) protocol: &'a Protocol,
+    pub(super) format: PayloadFormat,
+    pub(super) base_url: BaseUrl<'a>,
+    pub(super) preference: Preference,
+    pub(super) grant: &'a Grant,
+    pub(super) clock: &'a ServiceClock,
+    /// The effects of the fault plan. `None` in a batch, since faults strike a batch as a whole.
+    pub(super) effects: Option<&'a Effects>,
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn new(
+        core: &'a Core,
+        request: &'a Request<'a>,
+        grant: &'a Grant,
+    ) -> Result<Self, Failure> {
+        let protocol = request.protocol()?;
+        let format = request.dialect.format(request);
+        Ok(Self {
+            request,
+            protocol,
+            format: format.unwrap_or_else(|| protocol.format(&request.raw))?,
+            base_url: BaseUrl {
+                origin: request.raw.origin,
+                account: core.rules.account(),
+                suffix: grant.location.suffix(),
+                account_in_host: request.account_in_host,
+            },
+            preference: protocol.preference(&request.raw),
+            grant,
+            clock: &core.clock,
+            effects: None,
+        })
+    }
+
+    /// A writer of response bodies with the rows of a table, or with tables.
+    pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
+        Payload {
+            dialect: self.request.dialect,
+            writer: Writer::new(self.request.dialect, self.format),
+            base_url: &self.base_url,
+            set,
+            select,
+            clock: self.clock,
+        }
+    }
+
+    /// The reply to an operation that created an item of this set.
+    pub(super) fn created(&self, set: &str, item: Item<'_>) -> Reply {
+        let payload = self.payload(set, None);
+        let mut reply = match self.preference {
+            Preference::ReturnNoContent => Reply::no_content(),
+            _ => Reply::with_body(StatusCode::CREATED, self.format, payload.one(item)),
+        };
+        reply.preference_applied(self.preference);
+        reply.location(payload.url(item), self.preference);
+        reply
+    }
+
+    /// `$top`, up to the limit of the dialect. A developer of Storage Explorer reports that the service accepts 0 and
+    /// returns no rows ([Azurite#1428][top]). No source shows a continuation token with it, so the mock sends none.
+    ///
+    /// [top]: https://github.com/Azure/Azurite/issues/1428
+    pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
+        let Some(text) = self.request.raw.option("$top") else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(top) if top <= self.request.dialect.max_top() => Ok(Some(top)),
+            _ => Err(Failure::invalid_input()),
+        }
+    }
+
+    /// The key in a continuation token.
+    pub(super) fn token(&self, name: &str) -> Result<Option<String>, Failure> {
+        let Some(text) = self.request.raw.option(name).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        read_token(&text).map(Some).ok_or_else(Failure::invalid_input)
+    }
+
+    /// Adds a continuation token to a reply.
+    pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
+        reply.text_header(name.clone(), write_token(key));
+    }
+}
+
+/// Writes a token in the service's form: `1!<length>!<base64>`, with `-` for `=`.
+pub(crate) fn write_token(key: &str) -> String {
+    let text = STANDARD.encode(key).replace('=', "-");
+    format!("1!{}!{text}", text.len())
+}
+
+fn read_token(token: &str) -> Option<String> {
+    let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
+    if length.parse() != Ok(text.len()) {
+        return None;
+    }
+    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_the_form_of_the_service() {
+        assert_eq!(write_token("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
+        for key in ["", "r", "rk801016e8123", "é\u{1f600}"] {
+            assert_eq!(read_token(&write_token(key)).as_deref(), Some(key));
+        }
+        for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
+            assert_eq!(read_token(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The in-process host. It needs no socket and supports virtual time.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::Method;
+use tokio::time::sleep;
+
+use super::faults::{Break, Host};
+use super::request::{RawRequest, Request};
+use super::room::Room;
+use super::step::yield_now;
+use super::{LOCAL, TableService};
+use crate::transport::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+
+/// A transport to a service in this process.
+pub(super) struct InProcess {
+    pub(super) service: TableService,
+    /// The sender's address.
+    pub(super) sender: IpAddr,
+}
+
+/// A transport whose requests no fault strikes and no record shows.
+#[derive(Debug)]
+pub(super) struct Direct(pub(super) TableService);
+
+impl Transport for InProcess {
+    /// Yields where a task would wait for a connection: before the request arrives, after it is applied, and
+    /// while the response is read. Dropping the future between these points acts like a broken connection.
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            yield_now().await;
+            let result = self.service.receive_from(request, self.sender, &|_| true).await;
+            yield_now().await;
+            yield_now().await;
+            result
+        })
+    }
+}
+
+impl Transport for Direct {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            let Self(service) = self;
+            service.deliver_due_in_steps().await;
+            let parsed =
+                Request::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
+            let response = service.deliver_directly(&parsed).await;
+            let response = service.once_written(&parsed, response).await;
+            Ok(response)
+        })
+    }
+}
+
+impl TableService {
+    /// Returns the response to one request with all faults of the plan, for a host that can wait and break a
+    /// connection. Never panics, even if the request is malformed. The sender's address is 127.0.0.1.
+    ///
+    /// # Errors
+    /// The plan breaks the connection, so the host must close it without a response.
+    pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        self.receive_from(request, LOCAL, &|_| true).await
+    }
+
+    /// Like [`receive`](Self::receive), for a host that knows the sender's address and bounds the memory of
+    /// responses. A shared access signature may be restricted to some addresses.
+    ///
+    /// While a page of a query grows, `has_room` is called with the number of bytes that its body needs next. If it
+    /// returns `false`, the page ends with a continuation token. A page has at least one row.
+    ///
+    /// # Errors
+    /// The plan breaks the connection, so the host must close it without a response.
+    pub async fn receive_from(
+        &self,
+        request: HttpRequest,
+        sender: IpAddr,
+        has_room: &(dyn Fn(usize) -> bool + Send + Sync),
+    ) -> Result<HttpResponse, TransportError> {
+        let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
+        let parsed = Request::read(raw, &self.core().rules);
+        let effects = self.effects_on(&parsed, Host::Connections);
+        let is_read = matches!(request.method, Method::GET | Method::HEAD);
+        let response = match effects.connection {
+            Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
+            Some(Break::Hangs) => std::future::pending().await,
+            Some(Break::LosesRequest) => {
+                wait(effects.delay_request).await;
+                return Err(broken(TransportErrorKind::Interrupted));
+            }
+            // A read changes nothing, so it ends with its caller.
+            None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
+                wait(effects.delay_request).await;
+                self.deliver_due_in_steps().await;
+                self.deliver(&parsed, &effects, self.core().clock.now()).await
+            }
+            None | Some(Break::LosesReply) => self
+                .deliver_delayed(request.clone(), sender, effects.clone())
+                .await
+                .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
+        };
+        let response = self.once_written(&parsed, response).await;
+        wait(effects.delay_reply).await;
+        if effects.connection == Some(Break::LosesReply) {
+            return Err(broken(TransportErrorKind::Interrupted));
+        }
+        Ok(response)
+    }
+}
+
+async fn wait(time: Duration) {
+    // Tokio's timer waits at least for the next millisecond.
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+fn broken(kind: TransportErrorKind) -> TransportError {
+    TransportError::new(kind, "the fault plan breaks this connection")
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.service.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn yields_before_the_send_after_the_commit_and_in_the_body() {
+        let service = TableService::builder().loose(true).build();
+        let transport = service.transport();
+        let mut send = transport.send(HttpRequest {
+            body: Bytes::from_static(br#"{"TableName":"Blogs"}"#),
+            ..HttpRequest::new(
+                Method::POST,
+                format!("http://127.0.0.1/{}/Tables", service.account()).parse().unwrap(),
+            )
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        for committed in [0, 1, 1] {
+            assert!(send.as_mut().poll(&mut context).is_pending());
+            assert_eq!(service.table_names().len(), committed);
+        }
+        let Poll::Ready(Ok(response)) = send.as_mut().poll(&mut context) else {
+            panic!("a fourth wait")
+        };
+        assert_eq!(response.status, 201);
+    }
+}

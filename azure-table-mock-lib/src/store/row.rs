@@ -1,0 +1,75 @@
+//! A stored row.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::properties::{Properties, StoredProperties, push_property};
+use super::version::Version;
+use crate::edm::EdmDateTime;
+
+/// The RowKey and the properties of a row. A clone shares the text.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct RowText {
+    key_len: u32,
+    /// The RowKey, followed by the properties in their stored form: one allocation for each row.
+    text: Arc<str>,
+}
+
+/// A row without its PartitionKey. A clone shares the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredEntity {
+    pub(crate) version: Version,
+    text: RowText,
+}
+
+impl RowText {
+    pub(crate) fn new(row_key: &str, properties: &Properties<'_>) -> Self {
+        let mut text = Vec::with_capacity(row_key.len() + 48 * properties.len());
+        text.extend_from_slice(row_key.as_bytes());
+        for (name, value) in properties {
+            push_property(&mut text, name, value);
+        }
+        // The key is a text, and stored properties are ASCII.
+        Self::of(row_key, &String::from_utf8(text).unwrap_or_default())
+    }
+
+    /// The text of a row that begins with this RowKey.
+    fn of(row_key: &str, text: &str) -> Self {
+        // Keys have at most 1,024 UTF-16 units.
+        Self { key_len: u32::try_from(row_key.len()).unwrap_or_default(), text: text.into() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn written_at(self, time: EdmDateTime) -> StoredEntity {
+        self.at(Version::at(time))
+    }
+
+    pub(super) fn at(self, version: Version) -> StoredEntity {
+        StoredEntity { version, text: self }
+    }
+}
+
+impl StoredEntity {
+    /// A row that was read from disk.
+    pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
+        RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
+    }
+
+    pub(crate) fn row_key(&self) -> &str {
+        self.split().0
+    }
+
+    pub(crate) fn properties(&self) -> StoredProperties<'_> {
+        StoredProperties::from_text(self.split().1)
+    }
+
+    fn split(&self) -> (&str, &str) {
+        self.text.text.split_at(self.text.key_len as usize)
+    }
+}
+
+impl fmt::Debug for RowText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(f)
+    }
+}

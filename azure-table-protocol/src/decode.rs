@@ -1,0 +1,17 @@
+//! Decoding: from the properties of a row to an entity.
+
+mod columns;
+mod error;
+mod raw;
+mod read_row;
+mod reading;
+mod row;
+
+pub use columns::Columns;
+pub use error::{DecodeError, DecodeReason};
+pub use raw::{Annotation, RawProperty, RawValue};
+pub use read_row::{EachResult, Keyed, KeysOnly, ReadRow, WithETag};
+pub use reading::guid_texts;
+pub use reading::{Accept, Policy, Reading};
+pub use row::Row;
+pub use row::{Form, MAX_OTHERS, RawText};

@@ -1,0 +1,171 @@
+use std::collections::HashSet;
+
+use crate::limits::{self, LimitError};
+
+/// The columns of an entity: the names of its properties in a row.
+///
+/// The columns in [`COLUMNS`](crate::TableEntity::COLUMNS) come first; an entity adds the others in
+/// [`TableEntity::columns`](crate::TableEntity::columns). [`Row`](super::Row) numbers them in this
+/// order.
+#[derive(Debug)]
+pub struct Columns {
+    fixed: &'static [&'static str],
+    further: Vec<String>,
+    /// Other names of columns, each with the index of its column.
+    aliases: Vec<(String, usize)>,
+    /// The columns that an entity does not always write.
+    silent: Vec<usize>,
+    /// Put before every name of the group that is being added.
+    prefix: String,
+    /// The number of the group's first column.
+    start: usize,
+}
+
+impl Columns {
+    /// Returns only these columns.
+    #[doc(hidden)]
+    pub const fn new(fixed: &'static [&'static str]) -> Self {
+        Self {
+            fixed,
+            further: Vec::new(),
+            aliases: Vec::new(),
+            silent: Vec::new(),
+            prefix: String::new(),
+            start: 0,
+        }
+    }
+
+    /// Appends a column.
+    pub fn property(&mut self, name: &str) {
+        self.add(name);
+    }
+
+    /// Appends a column, and returns its index.
+    #[doc(hidden)]
+    pub fn add(&mut self, name: &str) -> usize {
+        self.further.push(format!("{}{name}", self.prefix));
+        self.len() - 1 - self.start
+    }
+
+    /// Adds another name for the column at `index` of the entity or of the group. It is read if
+    /// the row lacks the column itself.
+    pub fn alias(&mut self, name: &str, index: usize) {
+        self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
+    }
+
+    /// Marks the column at `index` of the entity or of the group as not always written: the row can have a
+    /// column that the entity does not write.
+    pub fn silent(&mut self, index: usize) {
+        self.silent.push(self.start + index);
+    }
+
+    /// Adds the columns of a [group](crate::entity::PropertyGroup), `prefix` before the name of each;
+    /// `add` is [`PropertyGroup::columns`](crate::entity::PropertyGroup::columns).
+    pub fn group(&mut self, prefix: &str, add: fn(&mut Self)) {
+        let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
+        self.prefix.push_str(prefix);
+        self.start = self.len();
+        add(self);
+        self.prefix.truncate(outer_prefix);
+        self.start = outer_start;
+    }
+
+    /// The names of all columns, and of their aliases.
+    #[doc(hidden)]
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let aliases = self.aliases.iter().map(|(alias, _)| alias);
+        let fixed = self.fixed.iter().copied();
+        fixed.chain(self.further.iter().chain(aliases).map(String::as_str))
+    }
+
+    /// The number of columns, without aliases.
+    pub(super) const fn len(&self) -> usize {
+        self.fixed.len() + self.further.len()
+    }
+
+    /// The number of columns and aliases.
+    pub(super) const fn len_with_aliases(&self) -> usize {
+        self.len() + self.aliases.len()
+    }
+
+    /// The name of a column or of an alias. The aliases follow the columns.
+    pub(super) fn name(&self, at: usize) -> &str {
+        if let Some(name) = self.fixed.get(at) {
+            return name;
+        }
+        let at = at - self.fixed.len();
+        match self.further.get(at) {
+            Some(name) => name,
+            None => self.aliases.get(at - self.further.len()).map_or("?", |(alias, _)| alias),
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let fixed = self.fixed.iter().position(|column| *column == name);
+        if fixed.is_some() || self.further.is_empty() && self.aliases.is_empty() {
+            return fixed;
+        }
+        let further = self.further.iter().map(String::as_str);
+        let aliases = self.aliases.iter().map(|(alias, _)| alias.as_str());
+        further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
+    }
+
+    /// The names of the columns, without their aliases.
+    #[doc(hidden)]
+    pub fn properties(&self) -> impl Iterator<Item = &str> {
+        self.fixed.iter().copied().chain(self.further.iter().map(String::as_str))
+    }
+
+    /// The properties that are one field each and always written where they have a value.
+    #[doc(hidden)]
+    pub fn spoken_for(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.fixed.iter().enumerate();
+        fixed.filter(|(at, _)| !self.silent.contains(at)).map(|(_, name)| *name)
+    }
+
+    /// The other names of a column.
+    #[doc(hidden)]
+    pub fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
+        let column = self.find(name);
+        let aliases = self.aliases.iter().filter(move |(_, of)| Some(*of) == column);
+        aliases.map(|(alias, _)| alias.as_str())
+    }
+
+    /// Whether a column or an alias has this name.
+    #[doc(hidden)]
+    pub fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Whether a column has this name. Aliases do not count.
+    #[doc(hidden)]
+    pub fn is_written(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|at| at < self.len())
+    }
+
+    /// Refuses a name that occurs twice or is reserved. The derive has checked the names in
+    /// [`COLUMNS`](crate::TableEntity::COLUMNS) among themselves.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), LimitError> {
+        if self.further.is_empty() && self.aliases.is_empty() {
+            return Ok(());
+        }
+        let mut known: HashSet<&str> = self.fixed.iter().copied().collect();
+        let further = self.further.iter();
+        for name in further.chain(self.aliases.iter().map(|(alias, _)| alias)) {
+            limits::check_property_name(name)?;
+            if !known.insert(name) {
+                return Err(LimitError::DuplicateProperty { property: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The indexes of the aliases of a column, in the order in which they were added.
+    pub(super) fn aliases_of(&self, column: usize) -> impl Iterator<Item = usize> {
+        let first = self.len();
+        (self.aliases.iter().enumerate())
+            .filter(move |(_, (_, of))| *of == column)
+            .map(move |(at, _)| first + at)
+    }
+}

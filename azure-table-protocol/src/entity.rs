@@ -1,0 +1,140 @@
+//! Entities: the trait that maps a struct to rows, keys, and entities without a struct. See the
+//! [guide](crate::guide::entities).
+
+mod dynamic;
+mod ownership;
+mod rows;
+pub mod schema;
+mod write;
+
+use std::borrow::Cow;
+
+pub use dynamic::{DynamicEntity, IntoProperty};
+#[doc(hidden)]
+pub use dynamic::{Lenient, Readable};
+#[doc(hidden)]
+pub use ownership::Ownership;
+#[doc(hidden)]
+pub use rows::Entities;
+pub use write::{EncodeError, PropertyWriter};
+#[doc(hidden)]
+pub use write::{PropertyName, PropertySink};
+
+#[doc(hidden)]
+pub use crate::decode::{
+    Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
+    ReadRow, WithETag,
+};
+#[doc(inline)]
+pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
+use crate::etag::ETag;
+use crate::key::{EntityKey, KeyError};
+use crate::limits::LimitError;
+#[doc(inline)]
+pub use crate::wire::EntityJsonError;
+
+/// A struct that maps to the rows of a table.
+///
+/// Implemented by `#[derive(TableEntity)]`; see there for the attributes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a table entity",
+    label = "not a table entity",
+    note = "write #[derive(TableEntity)] on the struct, and #[table(partition_key)] and #[table(row_key)] on its key fields",
+    note = "for rows without a struct, use `DynamicEntity`"
+)]
+pub trait TableEntity: Sized + Send {
+    /// The names of the properties that are read, in the order in which [`Row`] numbers them.
+    const COLUMNS: &'static [&'static str];
+
+    /// Whether properties without a column are kept for [`Row::take_others`] instead of being
+    /// ignored.
+    const KEEPS_OTHERS: bool = false;
+
+    /// The discriminator property, which is read even if a query does not select it.
+    const DISCRIMINATOR: Option<&'static str> = None;
+
+    /// Checks that no two properties have the same name, including groups and series.
+    ///
+    /// # Errors
+    /// Two properties have the same name; every call about the entity ends with this error.
+    fn check_columns() -> Result<(), LimitError> {
+        Columns::of::<Self>().check()
+    }
+
+    /// Adds the columns whose names are not constants, and aliases of columns.
+    fn columns(columns: &mut Columns) {
+        let _ = columns;
+    }
+
+    /// The PartitionKey.
+    ///
+    /// # Errors
+    /// The field's value cannot be stored as a key.
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError>;
+
+    /// The RowKey.
+    ///
+    /// # Errors
+    /// The field's value cannot be stored as a key.
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
+
+    /// Writes every property except the keys.
+    ///
+    /// # Errors
+    /// A value is outside the limits of the service; the error names the property.
+    fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
+
+    /// Builds the entity from a row.
+    ///
+    /// # Errors
+    /// A property is missing, null, of another type or out of range; the error names the entity
+    /// and the property.
+    fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// Whether a row with these keys could be read as this type.
+    #[doc(hidden)]
+    fn reads_keys(partition_key: &str, row_key: &str) -> bool {
+        let _ = (partition_key, row_key);
+        true
+    }
+
+    /// Whether an entity of this type can have this PartitionKey.
+    #[doc(hidden)]
+    fn reads_partition_key(partition_key: &str) -> bool {
+        let _ = partition_key;
+        true
+    }
+
+    /// Adds the names of the types whose functions `key` and `partition` create the keys of this type.
+    #[doc(hidden)]
+    fn key_types(names: &mut Vec<&'static str>) {
+        let _ = names;
+    }
+
+    /// Sets the field for the version, if the entity has one, after a write.
+    fn set_etag(&mut self, etag: &ETag) {
+        let _ = etag;
+    }
+
+    /// Describes the stored form. An implementation without this function describes the names of the properties only.
+    fn schema() -> schema::Schema {
+        schema::Schema::of_columns::<Self>()
+    }
+
+    /// The properties that the entity owns.
+    #[doc(hidden)]
+    fn ownership(&self) -> Ownership {
+        Ownership::of::<Self>()
+    }
+
+    /// Both keys.
+    ///
+    /// # Errors
+    /// A key field's value cannot be stored as a key.
+    fn entity_key(&self) -> Result<EntityKey, KeyError> {
+        Ok(EntityKey {
+            partition_key: self.partition_key()?.into_owned(),
+            row_key: self.row_key()?.into_owned(),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+use std::fmt;
+
+macro_rules! codes {
+    ($($name:ident = $text:literal),* $(,)?) => {
+        /// An error code of the service, such as `EntityAlreadyExists`.
+        ///
+        /// ```
+        /// # use azure_table_client::ErrorCode;
+        /// fn advice(code: &ErrorCode) -> &str {
+        ///     match code {
+        ///         ErrorCode::EntityAlreadyExists => "choose another key",
+        ///         ErrorCode::TableNotFound => "create the table",
+        ///         other => other.as_str(),
+        ///     }
+        /// }
+        /// # assert_eq!(advice(&ErrorCode::from("TableNotFound")), "create the table");
+        /// # assert_eq!(advice(&ErrorCode::from("NewCode")), "NewCode");
+        /// ```
+        ///
+        /// Source: [Table service error codes](https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes).
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $(#[doc = concat!("`", $text, "`")] $name,)*
+            /// A code that has no variant. Later versions of this crate may add one.
+            Other(OtherCode),
+        }
+
+        impl ErrorCode {
+            /// Returns the code as the service writes it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Other(code) => code.as_str(),
+                }
+            }
+
+            /// Returns the variant of a known code.
+            fn known(code: &str) -> Option<Self> {
+                match code {
+                    $($text => Some(Self::$name),)*
+                    // Cosmos DB also sends the bare status as the code.
+                    "429" => Some(Self::TooManyRequests),
+                    _ => None,
+                }
+            }
+
+            #[cfg(test)]
+            const KNOWN: &[(Self, &'static str)] = &[$((Self::$name, $text)),*];
+        }
+    };
+}
+
+codes! {
+    AuthenticationFailed = "AuthenticationFailed",
+    AuthorizationFailure = "AuthorizationFailure",
+    AuthorizationPermissionMismatch = "AuthorizationPermissionMismatch",
+    AuthorizationProtocolMismatch = "AuthorizationProtocolMismatch",
+    AuthorizationResourceTypeMismatch = "AuthorizationResourceTypeMismatch",
+    AuthorizationServiceMismatch = "AuthorizationServiceMismatch",
+    AuthorizationSourceIpMismatch = "AuthorizationSourceIPMismatch",
+    CommandsInBatchActOnDifferentPartitions = "CommandsInBatchActOnDifferentPartitions",
+    ContentLengthExceeded = "ContentLengthExceeded",
+    DuplicatePropertiesSpecified = "DuplicatePropertiesSpecified",
+    EntityAlreadyExists = "EntityAlreadyExists",
+    EntityNotFound = "EntityNotFound",
+    EntityTooLarge = "EntityTooLarge",
+    InternalError = "InternalError",
+    InvalidAuthenticationInfo = "InvalidAuthenticationInfo",
+    InvalidDuplicateRow = "InvalidDuplicateRow",
+    InvalidInput = "InvalidInput",
+    InvalidResourceName = "InvalidResourceName",
+    KeyValueTooLarge = "KeyValueTooLarge",
+    NotImplemented = "NotImplemented",
+    OperationTimedOut = "OperationTimedOut",
+    OutOfRangeInput = "OutOfRangeInput",
+    PropertiesNeedValue = "PropertiesNeedValue",
+    PropertyNameInvalid = "PropertyNameInvalid",
+    PropertyNameTooLong = "PropertyNameTooLong",
+    PropertyValueTooLarge = "PropertyValueTooLarge",
+    RequestBodyTooLarge = "RequestBodyTooLarge",
+    ResourceNotFound = "ResourceNotFound",
+    ServerBusy = "ServerBusy",
+    TableAlreadyExists = "TableAlreadyExists",
+    TableBeingDeleted = "TableBeingDeleted",
+    TableNotFound = "TableNotFound",
+    TooManyProperties = "TooManyProperties",
+    TooManyRequests = "TooManyRequests",
+    UpdateConditionNotSatisfied = "UpdateConditionNotSatisfied",
+}
+
+/// The text of an [`ErrorCode`] that has no variant.
+///
+/// Only this crate creates values of this type, so a code with a variant is never
+/// [`Other`](ErrorCode::Other).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OtherCode(Box<str>);
+
+impl OtherCode {
+    /// Returns the code as the service writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for OtherCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ErrorCode {
+    /// Returns whether the code reports a missing entity, or a missing table that was itself
+    /// requested.
+    #[doc(hidden)]
+    pub fn is_missing_entity(&self) -> bool {
+        matches!(self, Self::ResourceNotFound | Self::EntityNotFound)
+    }
+
+    /// Returns whether the service requests less load.
+    #[doc(hidden)]
+    pub fn is_throttling(&self) -> bool {
+        matches!(self, Self::ServerBusy | Self::TooManyRequests)
+    }
+}
+
+impl From<&str> for ErrorCode {
+    fn from(code: &str) -> Self {
+        Self::known(code).unwrap_or_else(|| Self::Other(OtherCode(code.into())))
+    }
+}
+
+impl From<String> for ErrorCode {
+    fn from(code: String) -> Self {
+        Self::known(&code).unwrap_or_else(|| Self::Other(OtherCode(code.into_boxed_str())))
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl PartialEq<str> for ErrorCode {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_codes_are_variants_and_others_keep_their_text() {
+        for (code, text) in ErrorCode::KNOWN {
+            assert_eq!(ErrorCode::from(*text), *code);
+            assert_eq!(ErrorCode::from((*text).to_owned()), *code);
+            assert_eq!(code.as_str(), *text);
+            assert!(code == *text && !matches!(code, ErrorCode::Other(_)));
+        }
+        let code = ErrorCode::from("NewCode");
+        assert_eq!((code.as_str(), code.to_string().as_str()), ("NewCode", "NewCode"));
+        assert!(matches!(&code, ErrorCode::Other(other) if other.as_str() == "NewCode"));
+        assert_eq!(code, ErrorCode::from("NewCode".to_owned()));
+        assert_ne!(code, ErrorCode::from("newcode"));
+    }
+
+    #[test]
+    fn throttling_includes_the_bare_status_of_cosmos_db() {
+        for code in ["ServerBusy", "TooManyRequests", "429"] {
+            assert!(ErrorCode::from(code).is_throttling(), "{code}");
+        }
+        assert!(!ErrorCode::from("430").is_throttling());
+        assert_eq!(ErrorCode::from("429"), ErrorCode::TooManyRequests);
+    }
+}

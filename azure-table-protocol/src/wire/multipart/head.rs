@@ -1,0 +1,152 @@
+//! Header lines.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use memchr::memchr;
+
+use super::MultipartError;
+
+/// The lines of headers, as sent, and the values of the headers that every part needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Head<'a> {
+    lines: &'a [u8],
+    pub(super) content_type: Option<&'a [u8]>,
+    pub(super) transfer_encoding: Option<&'a [u8]>,
+    pub(super) content_length: Option<&'a [u8]>,
+    pub(super) content_id: Option<&'a [u8]>,
+    pub(super) etag: Option<&'a [u8]>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the headers up to the first empty line, and returns the rest. A part with an empty body may lack
+    /// the empty line, because the line end before the boundary looks like it.
+    pub(super) fn read(text: &'a [u8]) -> Result<(Self, &'a [u8]), MultipartError> {
+        let mut head = Self::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (line, next) = split_line(rest);
+            if line.is_empty() {
+                head.lines = &text[..text.len() - rest.len()];
+                return Ok((head, next));
+            }
+            head.keep_known(line)?;
+            rest = next;
+        }
+        head.lines = text;
+        Ok((head, rest))
+    }
+
+    /// Keeps the value of a known header. A second header with its name must have the same value.
+    fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+        let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
+        let (known, kept) = match name.len() {
+            4 => ("ETag", &mut self.etag),
+            10 => ("Content-ID", &mut self.content_id),
+            12 => ("Content-Type", &mut self.content_type),
+            14 => ("Content-Length", &mut self.content_length),
+            25 => ("Content-Transfer-Encoding", &mut self.transfer_encoding),
+            _ => return Ok(()),
+        };
+        if !is(name, known) {
+            return Ok(());
+        }
+        let value = value.trim_ascii();
+        if !is_text(value) {
+            return Err(MultipartError::Head);
+        }
+        if kept.is_some_and(|before| before != value) {
+            return Err(MultipartError::Repeated);
+        }
+        *kept = Some(value);
+        Ok(())
+    }
+
+    /// The names and values of all headers, unchecked.
+    fn pairs(self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
+        let mut rest = self.lines;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let (line, next) = split_line(rest);
+            rest = next;
+            let header = split_header(line).map(|(name, value)| (name, value.trim_ascii()));
+            Some(header.ok_or(MultipartError::Head))
+        })
+    }
+
+    /// All headers.
+    pub(super) fn to_map(self) -> Result<HeaderMap, MultipartError> {
+        let mut map = HeaderMap::new();
+        for header in self.pairs() {
+            let (name, value) = header?;
+            let name = HeaderName::from_bytes(name).map_err(|_| MultipartError::Head)?;
+            let value = HeaderValue::from_bytes(value).map_err(|_| MultipartError::Head)?;
+            map.try_append(name, value).map_err(|_| MultipartError::Head)?;
+        }
+        Ok(map)
+    }
+
+    /// The names and values of all headers. Accepts the same lines as [`to_map`](Self::to_map), without the cost of
+    /// a map.
+    pub(super) fn to_pairs(
+        self,
+    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
+        self.pairs().map(|header| {
+            let (name, value) = header?;
+            let is_name =
+                !name.is_empty() && name.iter().all(|byte| TOKEN_BYTES[usize::from(*byte)]);
+            // Without an early end, which would prevent vector instructions.
+            let is_value = value.iter().fold(true, |is_value, byte| {
+                is_value & matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
+            });
+            if is_name && is_value { Ok((name, value)) } else { Err(MultipartError::Head) }
+        })
+    }
+}
+
+/// Whether each byte can be in the name of a header.
+const TOKEN_BYTES: [bool; 256] = {
+    let mut known = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        known[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
+            );
+        byte += 1;
+    }
+    known
+};
+
+/// Compares ignoring ASCII case. Most servers use the usual spelling, so the exact comparison comes first.
+pub(super) fn is(text: &[u8], known: &str) -> bool {
+    text == known.as_bytes() || text.eq_ignore_ascii_case(known.as_bytes())
+}
+
+/// Whether a value is UTF-8 without control characters.
+fn is_text(value: &[u8]) -> bool {
+    let is_control = |c: char| c.is_ascii_control() && c != '\t';
+    // Without an early end, which would prevent vector instructions.
+    value.iter().fold(true, |is_plain, byte| is_plain & (b' '..=b'~').contains(byte))
+        || std::str::from_utf8(value).is_ok_and(|text| !text.contains(is_control))
+}
+
+/// Splits off the first line, without its end.
+pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
+    let (line, rest) = match line_feed(text) {
+        Some(end) => (&text[..end], &text[end + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    (line.strip_suffix(b"\r").unwrap_or(line), rest)
+}
+
+/// The name, and the value with the blanks around it.
+fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr(b':', line)?;
+    Some((line[..colon].trim_ascii(), &line[colon + 1..]))
+}
+
+pub(super) fn line_feed(text: &[u8]) -> Option<usize> {
+    memchr(b'\n', text)
+}
