@@ -13,8 +13,10 @@ use crate::limits::{self, EntitySize, LimitError, PARTITION_KEY, ROW_KEY};
 /// The service behind an endpoint: Azure Storage or Cosmos DB.
 ///
 /// A client recognizes Cosmos DB by hosts such as `….table.cosmos.azure.com`, and treats every other endpoint
-/// as Azure Storage, including emulators (Azurite, `azure-table-mock`). Set the dialect of custom domains and of
-/// the emulator of Cosmos DB with `TableServiceClientBuilder::dialect`.
+/// as Azure Storage, including emulators (Azurite, `azure-table-emulator`). Set the dialect of custom domains and of
+/// the emulator of Cosmos DB with [`dialect`](crate::TableServiceClientBuilder::dialect).
+#[doc = include_str!("../docs/links.md")]
+#[doc = include_str!("../docs/services.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dialect {

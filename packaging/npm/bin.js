@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `azure-table-mock`: runs the program with the same arguments, output and exit code.
+// The command `azure-table-emulator`: runs the program with the same arguments, output and exit code.
 
 import { spawn } from "node:child_process";
 
@@ -13,7 +13,7 @@ for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"]) {
 }
 child = spawn(binaryPath(), process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => {
-  console.error(`azure-table-mock: ${error.message}`);
+  console.error(`azure-table-emulator: ${error.message}`);
   process.exitCode = 1;
 });
 child.on("exit", (code) => {

@@ -10,7 +10,7 @@ export interface StartOptions {
   data?: string;
   /** The token that the control API and the page require. The default is none. */
   controlToken?: string;
-  /** More options of the command `azure-table-mock`. */
+  /** More options of the command `azure-table-emulator`. */
   args?: string[];
   /** More environment variables of the emulator. */
   env?: Record<string, string>;

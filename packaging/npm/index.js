@@ -8,12 +8,12 @@ import { createInterface } from "node:readline";
 const DEVELOPMENT_ACCOUNT = "devstoreaccount1";
 const DEVELOPMENT_KEY =
   "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-const READY = /^azure-table-mock listening on (\S+)$/;
+const READY = /^azure-table-emulator listening on (\S+)$/;
 
 /** The path of the program, from the optional package for this platform. */
 export function binaryPath() {
-  const name = `azure-table-mock-${process.platform}-${process.arch}`;
-  const file = process.platform === "win32" ? "azure-table-mock.exe" : "azure-table-mock";
+  const name = `azure-table-emulator-${process.platform}-${process.arch}`;
+  const file = process.platform === "win32" ? "azure-table-emulator.exe" : "azure-table-emulator";
   try {
     return createRequire(import.meta.url).resolve(`${name}/${file}`);
   } catch {
@@ -35,13 +35,13 @@ export async function start({
   timeout = 30_000,
 } = {}) {
   // Without the emulator's own variables, only the options count.
-  const others = Object.entries(process.env).filter(([name]) => !/^(AZURE_TABLE_MOCK_|AZURITE_)/.test(name));
+  const others = Object.entries(process.env).filter(([name]) => !/^(AZURE_TABLE_EMULATOR_|AZURITE_)/.test(name));
   const child = spawn(binaryPath(), ["--port", `${port}`, ...(data === undefined ? [] : ["--data", data]), ...args], {
     env: {
       ...Object.fromEntries(others),
-      AZURE_TABLE_MOCK_ACCOUNTS: `${account}:${key}`,
+      AZURE_TABLE_EMULATOR_ACCOUNTS: `${account}:${key}`,
       // Not set if it is undefined.
-      AZURE_TABLE_MOCK_CONTROL_TOKEN: controlToken,
+      AZURE_TABLE_EMULATOR_CONTROL_TOKEN: controlToken,
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -92,7 +92,7 @@ function ready(child, ended, timeout) {
   });
   const failed = ended.then(([code]) => {
     const reason = late ? `did not start in ${timeout} ms` : `ended with code ${code}: ${errors.trim()}`;
-    throw new Error(`azure-table-mock ${reason}`);
+    throw new Error(`azure-table-emulator ${reason}`);
   });
   return Promise.race([address, failed]).finally(() => clearTimeout(timer));
 }
@@ -112,7 +112,7 @@ async function post(base, path, parameters, content, token) {
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(content) });
   const text = await response.text();
   if (!response.ok) {
-    throw new Error(`azure-table-mock refuses ${path}: ${reason(text)}`);
+    throw new Error(`azure-table-emulator refuses ${path}: ${reason(text)}`);
   }
 }
 

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-import { binaryPath, start } from "azure-table-mock";
+import { binaryPath, start } from "azure-table-emulator";
 
 const { TableClient } = createRequire(`${process.env.CLIENTS}/`)("@azure/data-tables");
 
@@ -49,9 +49,9 @@ test("a program fills and empties the tables, injects faults and sets the clock"
 });
 
 test("options decide about the account and the data, and variables of the emulator do not", async () => {
-  process.env.AZURE_TABLE_MOCK_ACCOUNT = "other";
-  process.env.AZURE_TABLE_MOCK_PORT = "x";
-  const options = { account: "mine", key: "c2VjcmV0", data: mkdtempSync(join(tmpdir(), "azure-table-mock-")) };
+  process.env.AZURE_TABLE_EMULATOR_ACCOUNT = "other";
+  process.env.AZURE_TABLE_EMULATOR_PORT = "x";
+  const options = { account: "mine", key: "c2VjcmV0", data: mkdtempSync(join(tmpdir(), "azure-table-emulator-")) };
   const first = await start(options);
   assert.match(first.url, /\/mine$/);
   await tableOf(first).createTable();
@@ -59,20 +59,20 @@ test("options decide about the account and the data, and variables of the emulat
   const second = await start(options);
   await tableOf(second).createEntity({ partitionKey: "2026", rowKey: "1" });
   await second.stop();
-  delete process.env.AZURE_TABLE_MOCK_ACCOUNT;
-  delete process.env.AZURE_TABLE_MOCK_PORT;
+  delete process.env.AZURE_TABLE_EMULATOR_ACCOUNT;
+  delete process.env.AZURE_TABLE_EMULATOR_PORT;
 });
 
 test("a failed start has the emulator's message, or states the time", async () => {
   await assert.rejects(start({ args: ["--prot"] }), /ended with code 2: .*unknown option --prot/);
   // Reading a pipe that nobody writes to never ends.
-  const pipe = join(mkdtempSync(join(tmpdir(), "azure-table-mock-")), "faults");
+  const pipe = join(mkdtempSync(join(tmpdir(), "azure-table-emulator-")), "faults");
   execFileSync("mkfifo", [pipe]);
   await assert.rejects(start({ args: ["--faults", pipe], timeout: 100 }), /did not start in 100 ms/);
 });
 
 test("a program that forgets to stop the emulator ends, and the emulator with it", async () => {
-  const code = 'import("azure-table-mock").then(async ({ start }) => console.log((await start()).url))';
+  const code = 'import("azure-table-emulator").then(async ({ start }) => console.log((await start()).url))';
   const url = execFileSync(process.execPath, ["-e", code], { encoding: "utf8", timeout: 10_000 }).trim();
   assert.match(url, /^http:/);
   for (let tries = 0; await fetch(url).then(() => true, () => false); tries += 1) {
@@ -82,12 +82,12 @@ test("a program that forgets to stop the emulator ends, and the emulator with it
 });
 
 test("the command has the arguments, the output and the exit code of the program", async () => {
-  const command = join("node_modules", ".bin", "azure-table-mock");
+  const command = join("node_modules", ".bin", "azure-table-emulator");
   const version = execFileSync(binaryPath(), ["--version"], { encoding: "utf8" });
   assert.equal(execFileSync(command, ["--version"], { encoding: "utf8" }), version);
   assert.throws(() => execFileSync(command, ["--prot"], { stdio: "pipe" }), { status: 2 });
   const running = spawn(command, ["--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
-  assert.match(String(await once(running.stdout, "data")), /^azure-table-mock listening on /);
+  assert.match(String(await once(running.stdout, "data")), /^azure-table-emulator listening on /);
   running.kill("SIGTERM");
   assert.deepEqual(await once(running, "exit"), [0, null]);
 });

@@ -1,4 +1,4 @@
-// The page of azure-table-mock, as a person uses it. Takes the program from AZURE_TABLE_MOCK and the
+// The page of azure-table-emulator, as a person uses it. Takes the program from AZURE_TABLE_EMULATOR and the
 // browser from CHROMIUM; with SCREENSHOTS set, leaves pictures in that folder.
 
 import assert from "node:assert/strict";
@@ -59,9 +59,9 @@ async function picture(name) {
 before(async () => {
     const arguments_ = ["--port", "0", "--loose"];
     const stdio = ["ignore", "pipe", "inherit"];
-    program = spawn(process.env.AZURE_TABLE_MOCK, arguments_, { stdio });
+    program = spawn(process.env.AZURE_TABLE_EMULATOR, arguments_, { stdio });
     const [line] = await once(createInterface({ input: program.stdout }), "line");
-    account = line.replace("azure-table-mock listening on ", "");
+    account = line.replace("azure-table-emulator listening on ", "");
     await seed();
     const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
     browser = await chromium.launch({ executablePath, args: flags });
@@ -84,7 +84,7 @@ after(async () => {
 
 test("from the tables into a table, on to its last page and back", async () => {
     await page.goto(new URL("/-/", account).href);
-    assert.equal(await page.title(), "Tables - azure-table-mock");
+    assert.equal(await page.title(), "Tables - azure-table-emulator");
     assert.equal(await page.locator("tbody tr").count(), 3);
     await picture("tables");
     await page.getByRole("link", { name: "Blogs" }).click();
@@ -219,7 +219,7 @@ test("values have their types, and what is stored is text", async () => {
     }
     assert.ok((await first.textContent()).includes(trap));
     assert.equal(await page.locator("main script, main td b").count(), 0);
-    assert.equal(await page.title(), "Blogs - devstoreaccount1 - azure-table-mock");
+    assert.equal(await page.title(), "Blogs - devstoreaccount1 - azure-table-emulator");
     await page.getByRole("link", { name: "post-001" }).click();
     assert.equal(await page.locator("h1").textContent(), "Entity");
     const body = page.locator("tr", { has: page.getByRole("rowheader", { name: "Body" }) });

@@ -1,7 +1,8 @@
 //! The load that servers carry, compared in one run with the same generator.
 //!
 //! ```text
-//! load --rows 100000 --seconds 3 --server 'azurite=azurite-table --tablePort {port} …' --server 'mock=azure-table-mock --port {port}'
+//! load --rows 100000 --seconds 3 --server 'azurite=azurite-table --tablePort {port} …' \
+//!     --server 'emulator=azure-table-emulator --port {port}'
 //! ```
 //!
 //! Requests are built and signed by the client before the clock starts, and sent over plain

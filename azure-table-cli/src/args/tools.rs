@@ -14,7 +14,7 @@ use clap_complete::Shell;
     after_help = "Example: azure-table serve --port 10002 --data tables"
 )]
 pub(crate) struct Serve {
-    /// Options of azure-table-mock
+    /// Options of azure-table-emulator
     #[arg(value_name = "OPTIONS")]
     pub(crate) options: Vec<OsString>,
 }

@@ -16,5 +16,5 @@ pub(crate) fn check(connection: &Connection) -> Result<()> {
 }
 
 pub(crate) fn run(args: Serve) -> ExitCode {
-    azure_table_mock::run(args.options, |name| std::env::var_os(name))
+    azure_table_emulator::run(args.options, |name| std::env::var_os(name))
 }

@@ -153,7 +153,7 @@ async fn the_emulator_runs_in_the_program() {
 #[tokio::test]
 async fn the_emulator_receives_options_that_the_program_has_too() {
     let mut serve = command(&["serve", "--dialect", "cosmos"]);
-    serve.env("AZURE_TABLE_MOCK_PORT", "0").env("PORT", "0");
+    serve.env("AZURE_TABLE_EMULATOR_PORT", "0").env("PORT", "0");
     let emulator = Emulator::spawn(serve);
     emulator.table("Blogs").await;
     // Cosmos DB refuses an empty key.
@@ -162,7 +162,7 @@ async fn the_emulator_receives_options_that_the_program_has_too() {
     // The emulator has none of these options, and its error is not one of clap.
     for option in ["--endpoint", "--entra", "-q", "--yes"] {
         let error = run(&["serve", option, "--port", "none"]).failed(2);
-        assert!(error.starts_with("azure-table-mock: ") && error.contains(option), "{error}");
+        assert!(error.starts_with("azure-table-emulator: ") && error.contains(option), "{error}");
     }
     for option in [&["--dialect", "cosmos"][..], &["--emulator"]] {
         let error = run(&[option, &["serve", "--port", "0", "--help"]].concat()).failed(2);

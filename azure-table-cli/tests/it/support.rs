@@ -20,7 +20,7 @@ impl Emulator {
         Self::start_with(&[])
     }
 
-    /// Starts the emulator with more options of `azure-table-mock`.
+    /// Starts the emulator with more options of `azure-table-emulator`.
     pub(crate) fn start_with(options: &[&str]) -> Self {
         let mut serve = command(&["serve", "--port", "0"]);
         serve.args(options);
@@ -32,8 +32,10 @@ impl Emulator {
         let mut child = serve.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("azure-table-mock listening on ").expect("the emulator ended");
+        let address = line
+            .trim()
+            .strip_prefix("azure-table-emulator listening on ")
+            .expect("the emulator ended");
         let origin = address.rsplit_once('/').unwrap().0.to_owned();
         Self { child, origin }
     }

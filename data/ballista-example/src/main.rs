@@ -3,7 +3,7 @@
 //! read no range, or the ranges are not disjoint and complete.
 //!
 //! ```sh
-//! AZURE_TABLE_MOCK=path/to/azure-table-mock cargo run -p ballista-example
+//! AZURE_TABLE_EMULATOR=path/to/azure-table-emulator cargo run -p ballista-example
 //! ```
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 

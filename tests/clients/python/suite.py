@@ -16,7 +16,7 @@ CONNECTION_STRING = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
 # With `token`, the clients sign in by a token of Entra ID that no authority has signed.
 HAS_TOKENS = os.environ.get("AZURE_TABLE_TESTS_CREDENTIAL") == "token"
 IS_AZURITE = os.environ.get("AZURE_TABLE_TESTS_SERVER") == "azurite"
-# The endpoint follows Azure Cosmos DB for Table: `azure-table-mock --dialect cosmos` at http://localhost.
+# The endpoint follows Azure Cosmos DB for Table: `azure-table-emulator --dialect cosmos` at http://localhost.
 IS_COSMOS = os.environ.get("AZURE_TABLE_TESTS_SERVER") == "cosmos"
 
 FULL = {"Accept": "application/json;odata=fullmetadata"}

@@ -14,10 +14,10 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// Starts the program of `AZURE_TABLE_MOCK`, which `data/check` builds.
+    /// Starts the program of `AZURE_TABLE_EMULATOR`, which `data/check` builds.
     pub(crate) fn start() -> Self {
-        let program =
-            env::var("AZURE_TABLE_MOCK").expect("AZURE_TABLE_MOCK: the path of azure-table-mock");
+        let program = env::var("AZURE_TABLE_EMULATOR")
+            .expect("AZURE_TABLE_EMULATOR: the path of azure-table-emulator");
         let mut child = Command::new(program)
             .args(["--port", "0"])
             .stdin(Stdio::null())
@@ -27,7 +27,7 @@ impl Emulator {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let endpoint =
-            line.trim().strip_prefix("azure-table-mock listening on ").unwrap().to_owned();
+            line.trim().strip_prefix("azure-table-emulator listening on ").unwrap().to_owned();
         Self { child, endpoint }
     }
 

@@ -1,0 +1,69 @@
+//! The text of `--help`.
+
+pub(crate) const HELP: &str = "\
+A stand-alone Azure Table Storage for development and tests.
+
+Usage: azure-table-emulator [OPTIONS]
+
+Address:
+  --host HOST              Address to listen at [default: 127.0.0.1]
+  --port PORT              Port to listen at; 0 selects a free one [default: 10002]
+  --allow-host NAME        Another name that the Host header may have; repeatable
+  --max-connections N      Connections at the same time [default: 1000]
+
+Service:
+  --dialect NAME           Follow Azure Storage (storage) or Azure Cosmos DB (cosmos) [default: storage]
+  --promote-int32          Let an Int32 literal of a filter match Int64 and Double values
+
+Accounts (default: devstoreaccount1 with its well-known key):
+  --account NAME           An account; repeatable, each with its key
+  --account-key KEY[:KEY2] The account's key in base64, and a second one [see Secrets]
+  --key-file FILE          The same, read from a file
+  --accounts-file FILE     Accounts as NAME:KEY[:KEY2], one a line. Changes apply within a second
+  --loose                  Accept requests without a valid signature
+  --oauth basic            Accept Entra ID tokens by their claims, without their signature. Needs HTTPS
+
+Data:
+  --data DIR               Folder that keeps the tables, one file an account [default: in memory only]
+  --seed FILE|DIR          Rows to load at the start; repeatable
+  --faults FILE            Faults to inject, as JSON
+
+HTTPS (the port serves either HTTP or HTTPS):
+  --cert FILE --key FILE   A certificate chain and its private key in PEM
+  --cert FILE --pwd PWD    A certificate with its key in PFX (PKCS #12) [see Secrets]
+  --pwd-file FILE          The same password, read from a file
+  --self-signed[=DIR]      Write a certificate and the authority to trust to DIR [default: --data]
+
+Page and control:
+  --no-page                Do not serve the page at /-/
+  --read-only              Page and control change nothing
+  --control-token TOKEN    Require this token for both [see Secrets]
+  --control-token-file F   The same, read from a file
+
+Log:
+  --log [text|json]        Print a line for each request to standard error
+  -d, --debug FILE         Append these lines to a file
+
+Secrets:
+  Other users of this machine see --account-key, --pwd and --control-token in the list of processes.
+  They do not see the content of --key-file, --pwd-file and --control-token-file.
+
+Other commands:
+  --health                 Check the emulator with these options: exit code 0 if it is healthy
+  --help, --version
+
+Options of azurite-table:
+  --tableHost, --tablePort, -l/--location, -L are --host, --port, --data and --loose.
+  --tableKeepAliveTimeout SECONDS  Close idle connections after this time
+  --disableProductStyleUrl         Expect the account in the path, never in the host name
+  --inMemoryPersistence            Keep the tables in memory, which is the default here
+  -s, --silent                     Print no line for a request, which is the default here
+  --skipApiVersionCheck, --disableTelemetry have no effect: every version is accepted, and
+  there is no telemetry.
+
+Each option of this program has a variable: --max-connections is AZURE_TABLE_EMULATOR_MAX_CONNECTIONS.
+The value 1 or true switches an option on. AZURE_TABLE_EMULATOR_ACCOUNTS, or AZURITE_ACCOUNTS, sets
+several accounts as name:key[:key2];name2:key. An argument overrides its variable.
+
+The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and its page at /-/.
+";
