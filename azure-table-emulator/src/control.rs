@@ -1,5 +1,5 @@
 //! The control API below `/-/`: it fills, exports and empties the tables, injects faults, shows the requests
-//! and sets the clock. It is documented in `emulator-control.md`.
+//! and sets the clock. It is documented in `docs/control.md`.
 //!
 //! Web pages of other origins cannot use it: a POST needs a media type that makes browsers send a preflight
 //! request, there are no CORS headers, and the `Host` header must be a local name unless a token is required.

@@ -1,4 +1,5 @@
-//! Rules that recordings of the service show. `docs/fidelity.md` lists them with their sources.
+//! Rules that recordings of the service show. `azure-table-emulator/docs/fidelity.md` lists them with
+//! their sources.
 
 use super::*;
 

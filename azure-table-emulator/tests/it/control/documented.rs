@@ -1,4 +1,4 @@
-//! The examples of `emulator-control.md` are run.
+//! The examples of `docs/control.md` are run.
 
 use std::fs;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::server::Server;
 
-const PAGE: &str = include_str!("../../../../azure-table-client/docs/emulator-control.md");
+const PAGE: &str = include_str!("../../../docs/control.md");
 
 /// The example in this language.
 fn example(language: &str) -> &'static str {
