@@ -47,7 +47,7 @@ pub(crate) struct Served {
 
 impl Served {
     /// Returns `true` if no secret protects the account: it accepts requests without a signature or tokens
-    /// that anybody can write, or its key is public.
+    /// that every client can write, or its key is public.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }

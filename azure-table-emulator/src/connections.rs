@@ -57,7 +57,7 @@ pub(crate) async fn accept(
                 let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
                     if !has_warned.swap(true, Ordering::Relaxed) {
                         let connections = shared.limits.connections;
-                        // Nobody may read standard error.
+                        // The write blocks while no program reads standard error.
                         spawn_blocking(move || {
                             print_error(format_args!(
                                 "warning: a connection is refused, since {connections} are open (see --max-connections)"

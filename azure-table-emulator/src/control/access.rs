@@ -8,7 +8,7 @@ use crate::control_token::ControlToken;
 use crate::gate::Target;
 use crate::shared::Shared;
 
-/// The media types of bodies. A browser asks before it sends them to another origin.
+/// The media types of bodies. A browser sends them to another origin only after a preflight request.
 const MEDIA_TYPES: [&str; 2] = ["application/json", "application/x-ndjson"];
 
 /// Checks that a request may be executed. `methods` are the methods of its path.

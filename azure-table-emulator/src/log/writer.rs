@@ -48,7 +48,7 @@ impl Writer {
     }
 }
 
-/// Waits for the remaining lines, unless nobody reads them.
+/// Waits for the remaining lines, unless no program reads them.
 impl Drop for Writer {
     fn drop(&mut self) {
         self.lines = None;

@@ -78,7 +78,7 @@ async fn a_read_that_does_not_end_does_not_delay_the_stop() {
     let arguments = ["--accounts-file", &file, "--data", &data];
     let server = Server::start(&arguments).await;
     let table = server.client_of("one", "b2xk").table_named::<DynamicEntity>("Rows");
-    // Nobody writes to the pipe, so opening it waits.
+    // No program writes to the pipe, so opening it waits.
     let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
     assert!(made.success());
     std::fs::rename(&pipe, &file).unwrap();

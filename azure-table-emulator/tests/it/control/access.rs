@@ -50,7 +50,7 @@ async fn other_sites_cannot_use_it() {
         // A browser hides the responses to reads.
         assert_eq!(statuses, [403, 200, 403, 200, 403, 200], "{origin}");
     }
-    // Browsers send these media types to other origins without asking first.
+    // Browsers send these media types to other origins without a preflight request.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"] {
         let (statuses, _) = send(&server, &[("content-type", kind)]).await;
         assert_eq!(statuses, [415, 200, 415, 200, 200, 200], "{kind}");
