@@ -5,10 +5,8 @@
 //! leaves out, by name, the tests that Azurite is known to fail. `AZURE_TABLE_TESTS_TRANSPORT=hyper` sends through
 //! `HyperTransport`.
 
+use azure_table_conformance::{Protocol, Server, Target, for_each_behavior, ignored_tests, run};
 use azure_table_tests::SocketTransport;
-
-use crate::behaviors::{self, for_each_behavior, ignored_tests};
-use crate::target::{Server, Spoken, Target};
 
 fn target() -> Target {
     let connection_string = std::env::var("AZURE_STORAGE_CONNECTION_STRING")
@@ -17,24 +15,25 @@ fn target() -> Target {
         Ok("azurite") => Server::Azurite,
         _ => Server::Other,
     };
-    let spoken = match std::env::var("AZURE_TABLE_TESTS_FORMAT").as_deref() {
-        Ok("nometadata") => Spoken::NO_METADATA,
-        Ok("fullmetadata") => Spoken::FULL_METADATA,
-        Ok("atom") => Spoken::LAST_ATOM,
-        Ok("tunnelled") => Spoken::TUNNELLED,
+    let protocol = match std::env::var("AZURE_TABLE_TESTS_FORMAT").as_deref() {
+        Ok("nometadata") => Protocol::NO_METADATA,
+        Ok("fullmetadata") => Protocol::FULL_METADATA,
+        Ok("atom") => Protocol::LAST_ATOM,
+        Ok("tunnelled") => Protocol::TUNNELLED,
         Ok(other) => panic!("AZURE_TABLE_TESTS_FORMAT is {other}"),
-        Err(_) => Spoken::USUAL,
+        Err(_) => Protocol::DEFAULT,
     };
     let socket = match std::env::var("AZURE_TABLE_TESTS_TRANSPORT").as_deref() {
         Ok("hyper") => SocketTransport::Hyper,
         Ok(other) => panic!("AZURE_TABLE_TESTS_TRANSPORT is {other}"),
         Err(_) => SocketTransport::Reqwest,
     };
-    Target::over_http(server, connection_string, socket).speaking(spoken)
+    crate::over_http(connection_string, socket).server(server).protocol(protocol)
 }
 
-fn check(behavior: &str) {
-    behaviors::check(behavior, async { target() });
+#[tokio::main(flavor = "current_thread")]
+async fn check(behavior: &str) {
+    run(behavior, &target()).await;
 }
 
 for_each_behavior!(ignored_tests);

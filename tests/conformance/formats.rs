@@ -3,30 +3,32 @@
 
 use azure_table_client::Dialect;
 use azure_table_client::mock::MockTableService;
+use azure_table_conformance::{BEHAVIORS, Protocol, Target};
 
-use crate::behaviors::{self, BEHAVIORS, for_each_behavior, ignored_tests};
-use crate::left_out;
-use crate::target::{Spoken, Target};
+use crate::mock;
 
-/// A mock of Azure Storage, and the dialect of its clients.
-fn target(spoken: Spoken) -> Target {
-    Target::mock(&MockTableService::new()).speaking(spoken)
+/// A mock of Azure Storage, whose clients have this protocol.
+fn storage(protocol: Protocol) -> Target {
+    mock::target(&MockTableService::new(), protocol)
 }
 
 /// A mock of Cosmos DB and its clients.
-fn cosmos() -> Target {
-    let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
-    Target::mock(&mock).speaking(Spoken::COSMOS).serving(Dialect::CosmosDb)
+fn cosmos_db() -> Target {
+    let service = MockTableService::builder().dialect(Dialect::CosmosDb).build();
+    mock::target(&service, Protocol::COSMOS).serves(Dialect::CosmosDb)
 }
 
 macro_rules! suite {
     ($($format:ident: $target:expr;)*) => {$(
         mod $format {
-            #[allow(unused_imports, reason = "each target needs some of them")]
-            use super::{Spoken, behaviors, cosmos, for_each_behavior, ignored_tests, target as speaking};
+            use azure_table_conformance::{for_each_behavior, ignored_tests, run};
 
-            fn check(behavior: &str) {
-                behaviors::check(behavior, async { $target });
+            #[allow(unused_imports, reason = "each target needs some of them")]
+            use super::{Protocol, cosmos_db, storage};
+
+            #[tokio::main(flavor = "current_thread")]
+            async fn check(behavior: &str) {
+                run(behavior, &$target).await;
             }
 
             for_each_behavior!(ignored_tests);
@@ -35,28 +37,26 @@ macro_rules! suite {
 }
 
 suite! {
-    atom_2009_04_14: speaking(Spoken::FIRST);
-    atom_2015_07_08: speaking(Spoken::LAST_ATOM);
-    no_metadata: speaking(Spoken::NO_METADATA);
-    full_metadata: speaking(Spoken::FULL_METADATA);
-    cosmos: speaking(Spoken::COSMOS);
-    cosmos_mock: cosmos();
-    tunnelled: speaking(Spoken::TUNNELLED);
+    atom_2009_04_14: storage(Protocol::FIRST);
+    atom_2015_07_08: storage(Protocol::LAST_ATOM);
+    no_metadata: storage(Protocol::NO_METADATA);
+    full_metadata: storage(Protocol::FULL_METADATA);
+    cosmos: storage(Protocol::COSMOS);
+    cosmos_mock: cosmos_db();
+    tunnelled: storage(Protocol::TUNNELLED);
 }
 
 #[test]
 fn tests_left_out_exist_and_are_listed_once() {
-    let all = [Spoken::FIRST, Spoken::LAST_ATOM, Spoken::NO_METADATA, Spoken::COSMOS];
-    let lists = all.map(|spoken| left_out::lists(spoken).collect::<Vec<_>>());
-    let of_cosmos = left_out::lists(Spoken::COSMOS).chain(left_out::COSMOS).collect();
-    for list in lists.into_iter().chain([of_cosmos]) {
-        let names: Vec<_> = list.into_iter().flat_map(|(_, names)| names).collect();
+    let some = [Protocol::FIRST, Protocol::LAST_ATOM, Protocol::NO_METADATA, Protocol::COSMOS];
+    for target in some.map(storage).into_iter().chain([cosmos_db()]) {
+        let names: Vec<_> = target.left_out().flat_map(|(_, names)| names).collect();
         for (at, name) in names.iter().enumerate() {
-            assert!(BEHAVIORS.iter().any(|(behavior, _)| behavior == *name), "{name}");
+            assert!(BEHAVIORS.iter().any(|behavior| behavior.name == **name), "{name}");
             assert!(!names[..at].contains(name), "{name} twice");
         }
     }
-    assert!(left_out::lists(Spoken::USUAL).next().is_none());
-    assert!(left_out::lists(Spoken::FULL_METADATA).next().is_none());
-    assert!(left_out::lists(Spoken::TUNNELLED).next().is_none());
+    for protocol in [Protocol::DEFAULT, Protocol::FULL_METADATA, Protocol::TUNNELLED] {
+        assert!(storage(protocol).left_out().next().is_none());
+    }
 }

@@ -14,9 +14,8 @@ use std::process::{Command, Output};
 use azure_table_client::edm::EdmValue;
 use azure_table_client::mock::MockTableServer;
 use azure_table_client::{DynamicEntity, TableClient};
-use azure_table_tests::SocketTransport;
+use azure_table_conformance::{Protocol, Server, Target};
 
-use crate::target::{Server, Spoken, Target};
 use cases::Case;
 
 /// Each client, with its program and arguments below `tests/clients`.
@@ -35,7 +34,7 @@ async fn with_the_official_clients() {
         Ok("azurite") => Server::Azurite,
         _ => Server::Other,
     };
-    let target = Target::over_http(kind, &connection_string, SocketTransport::Reqwest);
+    let target = Target::new(&connection_string).server(kind);
     let mut cases = cases::all();
     if kind == Server::Azurite {
         cases.retain(|case| case.azurite.is_none());
@@ -103,9 +102,9 @@ async fn read(
                 faults.push(format!("{client}, {name}, {how}: {found:?} instead of {expected:?}"));
             }
         };
-    for spoken in [Spoken::USUAL, Spoken::FULL_METADATA, Spoken::NO_METADATA] {
-        let has_types = spoken != Spoken::NO_METADATA;
-        let service = target.clone().speaking(spoken).service();
+    for protocol in [Protocol::DEFAULT, Protocol::FULL_METADATA, Protocol::NO_METADATA] {
+        let has_types = protocol != Protocol::NO_METADATA;
+        let service = target.clone().protocol(protocol).service();
         let table: TableClient<DynamicEntity> = service.table_named(table);
         let queried = if has_types { table.query().await.unwrap().to_vec() } else { Vec::new() };
         assert_eq!(queried.len(), if has_types { cases.len() } else { 0 });

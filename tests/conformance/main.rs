@@ -1,4 +1,4 @@
-//! The conformance list: behaviors of every service, each written once, and the targets on which it runs.
+//! The targets on which the conformance list of `azure-table-conformance` runs.
 //!
 //! By default it runs on the mock in this process, and on the mock over HTTP. With `--ignored`, it runs on the further targets:
 //! the mock in each format and dialect and by the second transport, and the endpoint that `AZURE_STORAGE_CONNECTION_STRING`
@@ -11,11 +11,20 @@
     reason = "tests"
 )]
 
-mod behaviors;
 mod endpoint;
 mod formats;
 mod interop;
-mod left_out;
 mod mock;
 mod mock_server;
-mod target;
+
+use azure_table_conformance::Target;
+use azure_table_tests::SocketTransport;
+
+/// A service behind a socket, which this transport reaches.
+fn over_http(connection_string: String, socket: SocketTransport) -> Target {
+    let target = Target::new(connection_string);
+    match socket.transport() {
+        Some(transport) => target.transport(transport),
+        None => target,
+    }
+}

@@ -1,25 +1,30 @@
 //! The mock behind a loopback port, by each transport.
 
+use azure_table_client::mock::MockTableServer;
+use azure_table_conformance::run;
 use azure_table_tests::SocketTransport;
 
-use crate::behaviors::{self, for_each_behavior, ignored_tests, tests};
-use crate::target::Target;
+#[tokio::main(flavor = "current_thread")]
+async fn check_by(socket: SocketTransport, behavior: &str) {
+    let server = MockTableServer::start().await;
+    run(behavior, &crate::over_http(server.connection_string(), socket)).await;
+}
 
 mod by_reqwest {
-    use super::{SocketTransport, Target, behaviors, for_each_behavior, tests};
+    use azure_table_conformance::{for_each_behavior, tests};
 
     fn check(behavior: &str) {
-        behaviors::check(behavior, Target::mock_server(SocketTransport::Reqwest));
+        super::check_by(super::SocketTransport::Reqwest, behavior);
     }
 
     for_each_behavior!(tests);
 }
 
 mod by_hyper {
-    use super::{SocketTransport, Target, behaviors, for_each_behavior, ignored_tests};
+    use azure_table_conformance::{for_each_behavior, ignored_tests};
 
     fn check(behavior: &str) {
-        behaviors::check(behavior, Target::mock_server(SocketTransport::Hyper));
+        super::check_by(super::SocketTransport::Hyper, behavior);
     }
 
     for_each_behavior!(ignored_tests);

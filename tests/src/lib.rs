@@ -9,7 +9,6 @@
     reason = "everything here is a test"
 )]
 
-mod blog;
 pub mod chaos;
 pub mod crashes;
 pub mod fuzz;
@@ -17,7 +16,6 @@ pub mod recordings;
 pub mod scripted;
 mod socket_transport;
 
-pub use blog::Blog;
 pub use socket_transport::SocketTransport;
 
 /// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.
@@ -29,6 +27,7 @@ pub fn sized<T>(small: T, full: T) -> T {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 #[doc = include_str!("../../azure-table-client/README.md")]
+#[doc = include_str!("../../azure-table-conformance/README.md")]
 pub struct Readmes;
 
 /// The code of the first page of the documentation site.

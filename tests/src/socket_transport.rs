@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use azure_table_client::TableServiceClientBuilder;
-use azure_table_client::transport::HyperTransport;
+use azure_table_client::transport::{HyperTransport, Transport};
 
 /// A transport over sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +16,19 @@ impl SocketTransport {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Reqwest, Self::Hyper];
 
+    /// Creates the transport, unless it is the default.
+    pub fn transport(self) -> Option<Arc<dyn Transport>> {
+        match self {
+            Self::Reqwest => None,
+            Self::Hyper => Some(Arc::new(HyperTransport::new())),
+        }
+    }
+
     /// Lets the clients of `builder` send through this transport.
     pub fn of(self, builder: TableServiceClientBuilder) -> TableServiceClientBuilder {
-        match self {
-            Self::Reqwest => builder,
-            Self::Hyper => builder.transport(Arc::new(HyperTransport::new())),
+        match self.transport() {
+            Some(transport) => builder.transport(transport),
+            None => builder,
         }
     }
 

@@ -13,13 +13,24 @@ mod transitions;
 
 use azure_table_client::context::{EntityState, TableContext};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, TableClient};
-use azure_table_tests::Blog;
+use azure_table_client::{DynamicEntity, TableClient, TableEntity};
 
 const KEY: (&str, &str) = ("c", "1");
 
+/// A blog of a channel.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Blogs", rename_all = "PascalCase")]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    text: String,
+    rating: Option<i32>,
+}
+
 fn blog(id: &str, text: &str) -> Blog {
-    Blog::new("c", id, text)
+    Blog { channel: "c".into(), id: id.into(), text: text.into(), rating: Some(3) }
 }
 
 /// A service with an empty table.

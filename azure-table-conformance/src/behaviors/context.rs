@@ -1,8 +1,8 @@
 //! The unit of work against a service.
 
+use crate::blog::Blog;
 use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
 use azure_table_client::{DynamicEntity, EntityKey, IfMatch, TableClient};
-use azure_table_tests::Blog;
 
 use crate::target::Target;
 

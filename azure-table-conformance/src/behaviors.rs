@@ -1,4 +1,4 @@
-//! The behaviors of every service, one function for each.
+//! The list of behaviors, and one function for each in the module of its area.
 
 use std::pin::Pin;
 
@@ -23,7 +23,9 @@ pub(crate) mod tables;
 pub(crate) mod transactions;
 pub(crate) mod types;
 
-/// Passes the list of all behaviors to `$run`.
+/// Passes the list of all behaviors to the macro `$run`: [`tests!`](crate::tests) or
+/// [`ignored_tests!`](crate::ignored_tests).
+#[macro_export]
 macro_rules! for_each_behavior {
     ($run:ident) => {
         $run! {
@@ -106,33 +108,41 @@ macro_rules! for_each_behavior {
     };
 }
 
-/// A name, `area::name`, and the test.
-type Behavior = (&'static str, for<'a> fn(&'a Target) -> Pin<Box<dyn Future<Output = ()> + 'a>>);
+/// A behavior of the service.
+#[derive(Debug, Clone, Copy)]
+pub struct Behavior {
+    /// The name, `area::name`.
+    pub name: &'static str,
+    test: for<'a> fn(&'a Target) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
+}
 
 macro_rules! table {
     ($($area:ident { $($name:ident),* $(,)? })*) => {
-        /// All of them. Each is compiled once, and each target calls it by its name.
-        pub(crate) const BEHAVIORS: &[Behavior] = &[$($(
-            (concat!(stringify!($area), "::", stringify!($name)), |target| Box::pin($area::$name(target))),
+        /// All behaviors. Each is compiled once, and each target calls it by its name.
+        pub const BEHAVIORS: &[Behavior] = &[$($(
+            Behavior {
+                name: concat!(stringify!($area), "::", stringify!($name)),
+                test: |target| Box::pin($area::$name(target)),
+            },
         )*)*];
     };
 }
 
 for_each_behavior!(table);
 
-/// Tests a behavior on a target.
-pub(crate) fn check(behavior: &str, target: impl Future<Output = Target>) {
-    let (_, test) = BEHAVIORS.iter().find(|(name, _)| *name == behavior).expect("a behavior");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(async {
-        let target = target.await;
-        if !target.leaves_out(behavior) {
-            test(&target).await;
-        }
-    });
+/// Checks a behavior, `area::name`, on a target, unless the protocol of the target does not support it.
+///
+/// # Panics
+/// The service lacks the behavior, or no behavior has this name.
+pub async fn run(behavior: &str, target: &Target) {
+    let found = BEHAVIORS.iter().find(|known| known.name == behavior).expect("a behavior");
+    if !target.leaves_out(behavior) {
+        (found.test)(target).await;
+    }
 }
 
-/// Creates tests of all behaviors, which call `check` of their module.
+/// Creates a test for each behavior. It calls the function `check` of the module with the name of the behavior.
+#[macro_export]
 macro_rules! tests {
     ($($area:ident { $($name:ident),* $(,)? })*) => {$(
         mod $area {
@@ -146,7 +156,8 @@ macro_rules! tests {
     )*};
 }
 
-/// The same, for a target that `cargo test` leaves out.
+/// Creates the same tests for a target that `cargo test` leaves out.
+#[macro_export]
 macro_rules! ignored_tests {
     ($($area:ident { $($name:ident),* $(,)? })*) => {$(
         mod $area {
@@ -160,5 +171,3 @@ macro_rules! ignored_tests {
         }
     )*};
 }
-
-pub(crate) use {for_each_behavior, ignored_tests, tests};

@@ -2,21 +2,14 @@
 
 use azure_table_client::{Dialect, Metadata, PayloadFormat, ServiceVersion};
 
-use crate::target::Spoken;
+use crate::target::Protocol;
 
-/// The reason to leave out a test, `area::name`, on a service that follows this dialect.
-pub(crate) fn reason(spoken: Spoken, serves: Dialect, test: &str) -> Option<&'static str> {
-    let of_service: &[List] = if serves == Dialect::CosmosDb { &COSMOS } else { &[] };
-    let mut all = lists(spoken).chain(of_service.iter().copied());
-    all.find_map(|(why, tests)| tests.contains(&test).then_some(why))
-}
+/// A reason, and the behaviors to which it applies.
+type List = (&'static str, &'static [&'static str]);
 
-/// A reason, and the tests to which it applies.
-pub(crate) type List = (&'static str, &'static [&'static str]);
-
-/// The tests that the mock in the dialect of Cosmos DB cannot pass. The same clients pass them on a mock of Azure
-/// Storage.
-pub(crate) const COSMOS: [List; 5] = [
+/// The behaviors that a service with the dialect of Cosmos DB cannot pass. The same clients pass them on a service of
+/// Azure Storage.
+const COSMOS: [List; 5] = [
     (
         "it expects the order of keys",
         &[
@@ -53,12 +46,13 @@ pub(crate) const COSMOS: [List; 5] = [
     ("a wrong key receives 401", &["failures::wrong_key"]),
 ];
 
-/// Reasons, and the tests to which they apply.
-pub(crate) fn lists(spoken: Spoken) -> impl Iterator<Item = List> {
-    let is_atom = spoken.format == PayloadFormat::Atom;
-    let is_untyped = spoken.format == PayloadFormat::Json(Metadata::None);
-    let is_cosmos = spoken.dialect == Dialect::CosmosDb;
-    let is_first = spoken.version < ServiceVersion::V2011_08_18;
+/// The reasons for clients with this protocol and a service that follows this dialect.
+pub(crate) fn lists(protocol: Protocol, serves: Dialect) -> impl Iterator<Item = List> {
+    let of_service: &[List] = if serves == Dialect::CosmosDb { &COSMOS } else { &[] };
+    let is_atom = protocol.format == PayloadFormat::Atom;
+    let is_untyped = protocol.format == PayloadFormat::Json(Metadata::None);
+    let is_cosmos = protocol.dialect == Dialect::CosmosDb;
+    let is_first = protocol.version < ServiceVersion::V2011_08_18;
     [
         (is_atom, "it requests levels of JSON", JSON),
         (
@@ -81,6 +75,7 @@ pub(crate) fn lists(spoken: Spoken) -> impl Iterator<Item = List> {
     ]
     .into_iter()
     .filter_map(|(is_so, why, tests)| is_so.then_some((why, tests)))
+    .chain(of_service.iter().copied())
 }
 
 const JSON: &[&str] =

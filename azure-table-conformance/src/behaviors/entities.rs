@@ -1,7 +1,7 @@
 //! Single entities: insert, get, update, delete.
 
+use crate::blog::Blog;
 use azure_table_client::{DynamicEntity, ErrorCode, ErrorKind, IfMatch, TableEntity};
-use azure_table_tests::Blog;
 
 use crate::target::Target;
 

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "everything here is a test"
+)]
+
+mod behaviors;
+mod blog;
+mod left_out;
+mod target;
+
+pub use behaviors::{BEHAVIORS, Behavior, run};
+pub use target::{Protocol, Server, Target};
