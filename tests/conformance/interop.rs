@@ -2,8 +2,8 @@
 //! every Edm type at its extremes, names and keys of all sorts.
 //!
 //! It runs on the endpoint of `AZURE_STORAGE_CONNECTION_STRING`, or on its own mock.
-//! `tests/clients/run` installs the clients. If a client cannot express or hold a value, its case
-//! in `tests/clients/interop/cases.json` states the behavior instead.
+//! `tools/clients/run` installs the clients. If a client cannot express or hold a value, its case
+//! in `tools/clients/interop/cases.json` states the behavior instead.
 
 mod cases;
 mod structs;
@@ -18,14 +18,14 @@ use azure_table_conformance::{Protocol, Server, Target};
 
 use cases::Case;
 
-/// Each client, with its program and arguments below `tests/clients`.
+/// Each client, with its program and arguments below `tools/clients`.
 const CLIENTS: [(&str, &str, &str); 2] = [
     ("python", "../../target/venv-clients/bin/python3", "python/interop.py"),
     ("javascript", "node", "javascript/interop.js"),
 ];
 
 #[tokio::test]
-#[ignore = "needs the clients of Python and JavaScript, which tests/clients/run installs"]
+#[ignore = "needs the clients of Python and JavaScript, which tools/clients/run installs"]
 async fn with_the_official_clients() {
     let server = MockTableServer::start().await;
     let connection_string = std::env::var("AZURE_STORAGE_CONNECTION_STRING")
@@ -74,7 +74,7 @@ async fn run(
     table: &str,
     connection_string: &str,
 ) -> Output {
-    let clients = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/clients"));
+    let clients = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/clients"));
     let path = clients.join(program);
     let mut command = Command::new(if path.exists() { path } else { program.into() });
     command

@@ -7,7 +7,7 @@ use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::entity::EntityKey;
 use serde_json::Value;
 
-const FILE: &str = include_str!("../../clients/interop/cases.json");
+const FILE: &str = include_str!("../../../tools/clients/interop/cases.json");
 
 /// A row that each client writes, and all others read.
 #[derive(Debug)]
