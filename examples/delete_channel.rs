@@ -3,7 +3,7 @@
 //!
 //! No transaction spans two tables. The transaction that marks the channel therefore inserts a work item into an outbox,
 //! which stays until all is done: if a worker dies, another one takes the item over. `delete_channel/deletion.rs` has the
-//! steps. `azure-table-patterns/tests/it/delete_channel.rs` kills and stalls them at each request.
+//! steps. `delete_channel/tests.rs` kills and stalls them at each request.
 //!
 //! `cargo run -p azure-table-examples --example delete_channel` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.

@@ -8,17 +8,23 @@
     reason = "everything here is a test"
 )]
 
-mod delete_channel;
 mod event_stream;
 mod harness;
 mod hostile;
 mod indexed;
 mod lease;
-mod orleans_membership;
 mod outbox;
-mod purchase;
 mod retention;
 mod schema;
 mod sequence;
 mod versioned_partition;
 mod wide;
+
+// The tests of examples are next to the examples. This binary includes them, because `.ci/without` and the chaos of
+// `.ci/run patterns` run it.
+#[path = "../../../examples/delete_channel/tests.rs"]
+mod delete_channel;
+#[path = "../../examples/orleans_membership/tests.rs"]
+mod orleans_membership;
+#[path = "../../examples/purchase/tests.rs"]
+mod purchase;

@@ -1,9 +1,13 @@
-//! The deletion of `examples/delete_channel.rs`: crashes at each request, workers that stall for longer than their lease,
-//! and concurrent writes of other programs.
+//! The deletion: crashes at each request, workers that stall for longer than their lease, and concurrent writes of other
+//! programs.
+//!
+//! The tests of `azure-table-patterns` include this file: the examples do not depend on `azure-table-tests`, so that they
+//! build fast.
 
-#[path = "../../../examples/delete_channel/deletion.rs"]
 mod deletion;
+#[path = "tests/secondary.rs"]
 mod secondary;
+#[path = "tests/stalls.rs"]
 mod stalls;
 
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! The example `orleans_membership`: its rows, and the invariants of `IMembershipTable`.
+//! The rows of the example, and the invariants of `IMembershipTable`. `tests/it/main.rs` includes this file.
 
+#[path = "tests/chaos.rs"]
 mod chaos;
+#[path = "tests/crashes.rs"]
 mod crashes;
-
-#[path = "../../examples/orleans_membership/table.rs"]
 mod table;
 
 use azure_table_client::mock::MockTableService;

@@ -1,6 +1,6 @@
-//! The purchase of `docs/purchase.md`: crashes at each request, and several workers at the same time.
+//! The purchase of `docs/purchase.md`: crashes at each request, and several workers at the same time. `tests/it/main.rs`
+//! includes this file.
 
-#[path = "../../examples/purchase/shop.rs"]
 mod shop;
 
 use std::time::Duration;
@@ -141,7 +141,7 @@ async fn workers_at_the_same_time_decide_once() {
 #[test]
 fn the_page_shows_the_program() {
     let page = include_str!("../../docs/purchase.md");
-    let program = include_str!("../../examples/purchase/shop.rs");
+    let program = include_str!("shop.rs");
     let (_, program) = program.split_once("\n\n").unwrap();
     assert!(page.contains(program.trim()), "copy examples/purchase/shop.rs into docs/purchase.md");
 }
