@@ -14,9 +14,7 @@ use crate::limits::{self, EntitySize, LimitError, PARTITION_KEY, ROW_KEY};
 ///
 /// A client recognizes Cosmos DB by hosts such as `….table.cosmos.azure.com`, and treats every other endpoint
 /// as Azure Storage, including emulators (Azurite, `azure-table-emulator`). Set the dialect of custom domains and of
-/// the emulator of Cosmos DB with [`dialect`](crate::TableServiceClientBuilder::dialect).
-#[doc = include_str!("../docs/links.md")]
-#[doc = include_str!("../docs/services.md")]
+/// the emulator of Cosmos DB with `TableServiceClientBuilder::dialect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dialect {

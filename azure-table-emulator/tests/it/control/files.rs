@@ -7,8 +7,8 @@ use azure_table_client::DynamicEntity;
 
 use crate::server::{Server, command};
 
-const AZURITE: &str = include_str!("../../../../azure-table-mock-lib/src/seed/azurite.json");
-const EXPORTED: &str = include_str!("../../../../azure-table-mock-lib/src/seed/azurite.jsonl");
+const AZURITE: &str = include_str!("../../../../azure-table-mock/src/seed/azurite.json");
+const EXPORTED: &str = include_str!("../../../../azure-table-mock/src/seed/azurite.jsonl");
 
 /// A folder that is removed on drop.
 struct Folder(PathBuf);
