@@ -11,14 +11,13 @@ mod series;
 pub use azure_table_derive::PropertyGroup;
 #[doc(hidden)]
 pub use azure_table_protocol::entity::Ownership;
-pub(crate) use azure_table_protocol::entity::{
-    Annotation, EachResult, Entities, Form, Keyed, KeysOnly, Lenient, MAX_OTHERS, PropertyName,
-    PropertySink, RawProperty, RawText, RawValue, ReadRow, Readable, WithETag,
-};
 #[doc(inline)]
 pub use azure_table_protocol::entity::{
     Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, EntityJsonError, IntoProperty,
     PropertyWriter, Row, TableEntity, schema,
+};
+pub(crate) use azure_table_protocol::entity::{
+    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, PropertyName, ReadRow, Readable, WithETag,
 };
 #[doc(hidden)]
 pub use extra::ExtraField;

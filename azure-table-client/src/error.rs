@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-pub use azure_table_protocol::{ErrorCode, OtherCode};
+pub(crate) use azure_table_protocol::ErrorCode;
 pub(crate) use text::Rounded;
 
 use crate::entity::EntityKey;

@@ -209,9 +209,7 @@ mod tests {
 
     use super::*;
 
-    use super::super::{Fault, TableService};
-    use crate::ErrorCode;
-    use crate::entity::DynamicEntity;
+    use super::super::TableService;
 
     fn request(status: u16, payload: &'static [u8]) -> RecordedRequest {
         RecordedRequest {

@@ -175,7 +175,7 @@ fn verbs_can_be_tunnelled() {
     let entity = "/Blogs(PartitionKey='p',RowKey='r')";
     let response = send(&service, "POST", entity, &[("x-http-method", "MERGE")], r#"{"A":1}"#);
     assert_eq!(response.status, 204);
-    assert_eq!(service.requests().last().unwrap().operation, crate::wire::Operation::InsertOrMerge);
+    assert_eq!(service.requests().last().unwrap().operation, wire::Operation::InsertOrMerge);
 }
 
 #[test]

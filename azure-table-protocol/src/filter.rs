@@ -122,6 +122,7 @@ impl Filter {
 
     /// Replaces each comparison by comparisons with these literals, of which one must hold. A comparison without any stays.
     #[doc(hidden)]
+    #[must_use]
     pub fn with_literals(self, literals: &dyn Fn(&EdmValue) -> Vec<EdmValue>) -> Self {
         let all = |filters: Vec<Self>| {
             filters.into_iter().map(|one| one.with_literals(literals)).collect()

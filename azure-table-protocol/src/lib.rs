@@ -26,6 +26,7 @@ pub mod lock;
 
 // ---- values ----
 #[doc(hidden)]
+#[allow(missing_debug_implementations)]
 pub mod decode;
 #[doc(hidden)]
 pub mod dialect;
@@ -40,6 +41,7 @@ pub mod limits;
 pub mod auth;
 pub mod filter;
 #[doc(hidden)]
+#[allow(missing_debug_implementations)]
 pub mod wire;
 
 // ---- the seams ----

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::Dialect;
 use crate::ETag;
-use crate::edm::{EdmCow, EdmValue};
+use crate::edm::EdmValue;
 use crate::entity::{
-    DecodeError, DynamicEntity, EncodeError, EntityKey, Form, KeyError, PropertyName, PropertySink,
-    PropertyWriter, Row, TableEntity,
+    DecodeError, DynamicEntity, EncodeError, EntityKey, Form, KeyError, PropertyWriter, Row,
+    TableEntity,
 };
 
 /// Properties by name.

@@ -69,8 +69,8 @@ fn the_recorder_distinguishes_acl_operations_from_queries() {
     send(&service, "PUT", ACL, &[], ONE);
     send(&service, "GET", ACL, &[], "");
     let record = service.requests();
-    assert_eq!(record.count(crate::wire::Operation::SetTableAcl), 1);
-    assert_eq!(record.count(crate::wire::Operation::GetTableAcl), 1);
-    assert_eq!(record.count(crate::wire::Operation::Query), 0);
+    assert_eq!(record.count(wire::Operation::SetTableAcl), 1);
+    assert_eq!(record.count(wire::Operation::GetTableAcl), 1);
+    assert_eq!(record.count(wire::Operation::Query), 0);
     assert_eq!(record.last().unwrap().table.as_deref(), Some("Blogs"));
 }

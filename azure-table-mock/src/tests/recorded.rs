@@ -165,13 +165,10 @@ fn send_without_accept(
     path: &str,
     body: &str,
 ) -> HttpResponse {
-    let resource = crate::auth::canonicalized_resource(
-        "devstoreaccount1",
-        &format!("/devstoreaccount1{path}"),
-        "",
-    );
+    let resource =
+        auth::canonicalized_resource("devstoreaccount1", &format!("/devstoreaccount1{path}"), "");
     let kind = if path == "/$batch" { BATCH_TYPE } else { "" };
-    let text = crate::auth::string_to_sign(method, "", kind, DATE, &resource);
+    let text = auth::string_to_sign(method, "", kind, DATE, &resource);
     let value = format!("SharedKey devstoreaccount1:{}", SharedKey::development().sign(&text));
     let mut headers = HeaderMap::new();
     for (name, value) in [

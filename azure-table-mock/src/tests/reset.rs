@@ -58,7 +58,7 @@ fn a_reset_empties_the_secondary_location() {
     service.faults().clock_behind(Duration::from_secs(120));
     service.reset();
     assert_eq!(tables(), 0);
-    let now = crate::wire::headers::http_date(service.now());
+    let now = wire::headers::http_date(service.now());
     assert!(text(&stats()).contains(&now), "{}", text(&stats()));
     stamp(&service);
     service.faults().reset_clock();

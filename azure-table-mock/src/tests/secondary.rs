@@ -71,7 +71,7 @@ fn the_secondary_reports_statistics() {
          <Status>live</Status><LastSyncTime>{DATE}</LastSyncTime></GeoReplication></StorageServiceStats>"
     );
     assert_eq!((stats.status.as_u16(), text(&stats)), (200, &*expected));
-    assert_eq!(service.requests().count(crate::wire::Operation::GetStats), 1);
+    assert_eq!(service.requests().count(wire::Operation::GetStats), 1);
     let primary = send(&service, "GET", &format!("/{STATS}"), &[], "");
     assert_eq!(code(&primary), (400, "InvalidQueryParameterValue".into()));
 }
@@ -85,7 +85,7 @@ fn the_path_may_be_signed_with_or_without_the_suffix() {
         ("/devstoreaccount1-secondary/devstoreaccount1-secondary/Tables", 403),
         ("/devstoreaccount1/Tables", 403),
     ] {
-        let text = crate::auth::string_to_sign("GET", "", "", DATE, signed);
+        let text = auth::string_to_sign("GET", "", "", DATE, signed);
         let value =
             format!("SharedKey devstoreaccount1:{}", service.core().rules.keys.first().sign(&text));
         let headers = [("authorization", &*value), ("x-ms-date", DATE)];

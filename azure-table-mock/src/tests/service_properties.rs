@@ -33,6 +33,6 @@ fn settings_are_updated_one_by_one() {
     let large = send_signed(&service, "PUT", PROPERTIES, &" ".repeat(64 * 1024 + 1));
     assert_eq!(code(&large), (413, "RequestBodyTooLarge".into()));
     assert_eq!(get(), second);
-    assert_eq!(service.requests().count(crate::wire::Operation::SetServiceProperties), 4);
-    assert_eq!(service.requests().count(crate::wire::Operation::GetServiceProperties), 3);
+    assert_eq!(service.requests().count(wire::Operation::SetServiceProperties), 4);
+    assert_eq!(service.requests().count(wire::Operation::GetServiceProperties), 3);
 }

@@ -126,7 +126,7 @@ fn a_key_needs_a_token() {
     assert_eq!(refused(&[VERSION, ("authorization", "Bearer bad")]).0, 401);
     assert_eq!(refused(&[VERSION]), (401, "NoAuthenticationInformation".into()));
     let failed = (403, "AuthenticationFailed".to_owned());
-    let text = crate::auth::string_to_sign(
+    let text = auth::string_to_sign(
         "POST",
         "",
         "",
@@ -257,10 +257,7 @@ fn signatures_that_the_rules_exclude_are_refused() {
     assert_eq!(refused(&[("spr", "https")]), 403);
     assert_eq!(refused(&[("tn", "blogs")]), 200, "the signature has the name in lower case");
     // The account's key and another account's user delegation key.
-    assert_eq!(
-        status(&service, &signed(&with(&fields, &TERMS), crate::auth::DEVELOPMENT_KEY)),
-        403
-    );
+    assert_eq!(status(&service, &signed(&with(&fields, &TERMS), auth::DEVELOPMENT_KEY)), 403);
     let other = TableService::builder().account("other", "bmV3").unwrap();
     let other = other.clock(Arc::new(Standing)).tokens(|_| true).build();
     let response = other.respond(&HttpRequest {
@@ -356,7 +353,7 @@ fn cosmos_db_refuses_the_signatures() {
     let (fields, value) = issued(&issuer, &info(START, KEY_EXPIRY));
     let query = signed(&with(&fields, &TERMS), &value);
     let builder = TableService::builder().clock(Arc::new(Standing));
-    let cosmos = builder.dialect(crate::Dialect::CosmosDb).tokens(|_| true).build();
+    let cosmos = builder.dialect(Dialect::CosmosDb).tokens(|_| true).build();
     let now = cosmos.core().clock.now();
     cosmos.core().store.write().create("Blogs", now).unwrap();
     assert_eq!(status(&issuer, &query), 200);

@@ -1,7 +1,5 @@
 //! Clients of other endpoints of the service: of the secondary location, and with the account in the host.
 
-use std::sync::Arc;
-
 use azure_table_client::client::Replication;
 use azure_table_client::clock::Clock;
 use azure_table_client::mock::MockTableService;

@@ -1,5 +1,7 @@
 //! The service as the client sees it.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod endpoints;
 mod records;
 mod rows;

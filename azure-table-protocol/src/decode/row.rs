@@ -14,7 +14,7 @@ use crate::etag::ETag;
 use crate::limits::SYSTEM_PROPERTIES;
 
 /// Slots before those of the columns: PartitionKey, RowKey and Timestamp.
-pub const SYSTEM_SLOTS: usize = SYSTEM_PROPERTIES.len();
+pub(super) const SYSTEM_SLOTS: usize = SYSTEM_PROPERTIES.len();
 const PARTITION_KEY: usize = 0;
 const ROW_KEY: usize = 1;
 const TIMESTAMP: usize = 2;

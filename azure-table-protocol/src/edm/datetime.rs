@@ -100,6 +100,7 @@ impl EdmDateTime {
 
     /// The instant without its fraction of a second.
     #[doc(hidden)]
+    #[must_use]
     pub fn whole_second(self) -> Self {
         // The first instant has no fraction.
         Self(self.0 - self.0 % TICKS_PER_SECOND)
@@ -107,6 +108,7 @@ impl EdmDateTime {
 
     /// Subtracts a duration. A result before the first instant is the first instant.
     #[doc(hidden)]
+    #[must_use]
     pub fn before(self, by: Duration) -> Self {
         let ticks = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
         Self::from_ticks(self.0 - ticks).unwrap_or(Self::MIN)

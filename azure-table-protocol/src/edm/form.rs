@@ -39,6 +39,7 @@ impl ValueForm {
 
     /// Returns the form of a type whose texts consist of those of this form.
     #[doc(hidden)]
+    #[must_use]
     pub fn within(&self, outer: &str) -> Self {
         match self {
             Self::Named(name) => Self::Named(Cow::Owned(format!("{outer} of {name}"))),

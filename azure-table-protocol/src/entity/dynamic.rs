@@ -302,6 +302,7 @@ impl Readable {
 
 /// Reads all properties that can be read.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Lenient;
 
 impl ReadRow<Readable> for Lenient {

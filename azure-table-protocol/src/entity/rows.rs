@@ -5,6 +5,7 @@ use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
 
 /// Whole entities.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Entities;
 
 impl<T: TableEntity> ReadRow<T> for Entities {

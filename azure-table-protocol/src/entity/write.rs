@@ -93,6 +93,7 @@ impl<'a> PropertyWriter<'a> {
 
     /// Checks against the limits of this service.
     #[doc(hidden)]
+    #[must_use]
     pub fn dialect(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
     }

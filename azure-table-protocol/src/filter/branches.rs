@@ -35,6 +35,7 @@ impl Filter {
 
 /// A partition that a filter lists.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct ListedPartition {
     partition: Filter,
     /// The condition on the rows of the partition.
@@ -148,6 +149,7 @@ impl<'f> Conjunct<'f> {
 }
 
 /// The condition on the rows with one value of a key.
+#[derive(Debug)]
 enum Condition {
     Never,
     Always,

@@ -30,7 +30,7 @@ impl<'a> Lexer<'a> {
     }
 
     #[doc(hidden)]
-    pub fn text(&self) -> &'a str {
+    pub(super) fn text(&self) -> &'a str {
         self.text
     }
 

@@ -31,7 +31,7 @@ impl Json {
         members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             Self::Object(_) | Self::Other => None,

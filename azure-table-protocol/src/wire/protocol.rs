@@ -92,6 +92,7 @@ impl Protocol {
     }
 
     /// The same protocol, with the verbs in a header.
+    #[must_use]
     pub const fn tunnelling(self, tunnels: bool) -> Self {
         Self { tunnels, ..self }
     }
@@ -128,6 +129,7 @@ impl Protocol {
     }
 
     /// The same protocol, with types in the response.
+    #[must_use]
     pub fn typed(self) -> Self {
         let format = match self.format {
             PayloadFormat::Json(Metadata::None) => PayloadFormat::Json(Metadata::Minimal),

@@ -93,6 +93,7 @@ pub struct Document(Vec<u8>);
 
 impl Document {
     /// The body of a request.
+    #[expect(clippy::new_without_default, reason = "a document has its declaration")]
     pub fn new() -> Self {
         Self(DECLARATION.to_vec())
     }

@@ -150,14 +150,14 @@ proptest! {
         let mut sent = DynamicEntity::new("Channel9", "1");
         sent.set("Text", text).set("D", double).set("L", long).set("B", bytes);
         let mut body = Vec::new();
-        crate::wire::atom::entity(&mut body, &sent, "Channel9", "1", None).unwrap();
+        wire::atom::entity(&mut body, &sent, "Channel9", "1", None).unwrap();
         let body = String::from_utf8(body).unwrap();
         let echo = send(&service, "POST", "/Blogs", &[V2013, ATOM_BODY], &body);
         prop_assert!(entity(&echo).properties().eq(sent.properties()));
         let headers = [V2013, ("accept", "application/json;odata=minimalmetadata")];
         let json = send(&service, "GET", "/Blogs()", &headers, "");
         let rows: Vec<DynamicEntity> =
-            crate::wire::json_read::read_page(&json.body, Form::WHOLE, &Entities).unwrap();
+            wire::json_read::read_page(&json.body, Form::WHOLE, &Entities).unwrap();
         prop_assert!(rows[0].properties().eq(sent.properties()));
         let again = send(&service, "GET", "/Blogs()", &[V2009], "");
         prop_assert_eq!(&entities(&again)[0], &rows[0]);

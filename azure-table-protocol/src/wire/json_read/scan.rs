@@ -31,7 +31,7 @@ pub(super) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The length of an escape after its backslash.
-pub fn escape(bytes: &[u8]) -> Option<usize> {
+pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(1),
         [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|byte| byte.is_ascii_hexdigit()) => {
