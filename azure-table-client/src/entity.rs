@@ -9,12 +9,14 @@ mod kind;
 mod series;
 
 pub use azure_table_derive::PropertyGroup;
+#[doc(inline)]
+pub use azure_table_protocol::EntityJsonError;
 #[doc(hidden)]
 pub use azure_table_protocol::entity::Ownership;
 #[doc(inline)]
 pub use azure_table_protocol::entity::{
-    Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, EntityJsonError, IntoProperty,
-    PropertyWriter, Row, TableEntity, schema,
+    Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, IntoProperty, PropertyWriter,
+    Row, TableEntity, schema,
 };
 pub(crate) use azure_table_protocol::entity::{
     EachResult, Entities, Form, Keyed, KeysOnly, Lenient, PropertyName, ReadRow, Readable, WithETag,

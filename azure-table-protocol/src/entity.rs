@@ -1,5 +1,4 @@
-//! Entities: the trait that maps a struct to rows, keys, and entities without a struct. See the
-//! [guide](crate::guide::entities).
+//! Entities: the trait that maps a struct to rows, and entities without a struct.
 
 mod dynamic;
 mod ownership;
@@ -30,8 +29,6 @@ pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
 use crate::key::{EntityKey, KeyError};
 use crate::limits::LimitError;
-#[doc(inline)]
-pub use crate::wire::EntityJsonError;
 
 /// A struct that maps to the rows of a table.
 ///

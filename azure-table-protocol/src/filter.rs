@@ -1,7 +1,6 @@
 //! OData filters: text, tree, and literals.
 //!
-//! The client checks filters with this parser before it sends them, and the mock evaluates them with the same
-//! parser. The [guide](crate::guide::queries) explains the cost of queries.
+//! The client checks filters with this parser before it sends them, and the mock evaluates them with the same parser.
 //!
 //! Source: [Querying tables and entities][querying].
 //!

@@ -133,7 +133,7 @@ impl fmt::Display for EntityKey {
 /// | `std::time::Duration` | `00000000000000093784.500000000`, seconds of 20 digits and nanoseconds |
 /// | `chrono::TimeDelta` | the same with seconds as an `i64` |
 /// | [`Descending`] of a number, a date-time or a date | the reverse order |
-/// | [`Bucketed`] | the number of a bucket before another key, to spread a partition |
+/// | `Bucketed` of the client | the number of a bucket before another key, to spread a partition |
 /// | an enum with `#[derive(TableEnum)]` | its text or its number |
 /// | a newtype with `#[derive(TableValue)]` | the key of its field |
 ///

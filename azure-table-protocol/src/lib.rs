@@ -52,4 +52,6 @@ pub use crate::dialect::Dialect;
 pub use crate::error_code::{ErrorCode, OtherCode};
 pub use crate::etag::{ETag, IfMatch, IntoIfMatch};
 #[doc(inline)]
-pub use crate::wire::{Metadata, NoServiceVersion, Operation, PayloadFormat, ServiceVersion};
+pub use crate::wire::{
+    EntityJsonError, Metadata, NoServiceVersion, Operation, PayloadFormat, ServiceVersion,
+};

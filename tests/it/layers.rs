@@ -1,4 +1,4 @@
-//! The layers of the client crate, as CONTRIBUTING.md lists them.
+//! The layers of the crates, as CONTRIBUTING.md lists them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,15 +6,6 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 /// Modules that may import every layer, and that no layer imports.
 const ABOVE_ALL_LAYERS: [&str; 3] = ["lib", "measure", "private"];
-
-/// Imports of a higher layer: the file and the layer, each with its reason.
-const EXCEPTIONS: [(&str, &str); 1] = [
-    // The shortcut `MockTableService::client()`.
-    ("mock/client.rs", "client"),
-];
-
-/// The highest layer that the mock may import.
-const BELOW_THE_MOCK: &str = "auth";
 
 /// The modules that may state the outcome of an error.
 const STATE_OUTCOMES: [&str; 4] = ["error", "operation", "outcome", "pipeline"];
@@ -36,17 +27,19 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn sources() -> Vec<Source> {
-    let root = repository().join("azure-table-client/src");
+fn sources(of: &str) -> Vec<Source> {
+    let root = repository().join(of).join("src");
     let (mut folders, mut sources) = (vec![root.clone()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                if path.file_name().unwrap() != "tests" {
+                if !path.to_str().unwrap().ends_with("tests") {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|it| it == "rs")
+                && !path.to_str().unwrap().ends_with("tests.rs")
+            {
                 let code = without_tests(&fs::read_to_string(&path).unwrap());
                 let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
                 let path = path.replace(MAIN_SEPARATOR, "/");
@@ -54,7 +47,7 @@ fn sources() -> Vec<Source> {
             }
         }
     }
-    assert!(sources.len() > 100, "{} files", sources.len());
+    assert!(sources.len() > 30, "{of}: {} files", sources.len());
     sources
 }
 
@@ -65,23 +58,42 @@ fn without_tests(file: &str) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// The layers from the lowest to the highest, from CONTRIBUTING.md.
-fn layers() -> Vec<String> {
+/// The crates from the lowest to the highest, each with its layers, from CONTRIBUTING.md.
+fn crates() -> Vec<(String, Vec<String>)> {
     let page = fs::read_to_string(repository().join("CONTRIBUTING.md")).unwrap();
     let (_, section) = page.split_once("## The layers\n").unwrap();
     let list = section.split("```").nth(1).unwrap().trim_start_matches("text");
-    // Two spaces separate the modules of a line from their description.
-    let modules = list.lines().filter_map(|line| line.split("  ").next());
-    let names = modules.flat_map(|line| line.split(", ")).filter(|name| !name.is_empty());
-    let names: Vec<_> = names.map(str::to_owned).collect();
-    assert!(names.len() > 10, "{names:?}");
-    names
+    let mut crates: Vec<(String, Vec<String>)> = Vec::new();
+    for line in list.lines().filter(|line| !line.is_empty()) {
+        match line.strip_prefix("    ") {
+            None => crates.push((line.to_owned(), Vec::new())),
+            // Two spaces separate the modules of a line from their description.
+            Some(line) => {
+                let modules = line.split("  ").next().unwrap().split(", ");
+                crates.last_mut().unwrap().1.extend(modules.map(str::to_owned));
+            }
+        }
+    }
+    assert!(
+        crates.len() == 3 && crates.iter().map(|it| it.1.len()).sum::<usize>() > 20,
+        "{crates:?}"
+    );
+    crates
 }
 
-/// The names that `lib.rs` exports, with their modules.
+/// Stands for the modules of a lower crate, which every module may import.
+const LOWER_CRATE: &str = "(lower crate)";
+
+/// The names that `lib.rs` exports or imports, with their modules.
 fn exports(sources: &[Source]) -> HashMap<&str, &str> {
     let lib = sources.iter().find(|source| source.path == "lib.rs").unwrap();
     let mut exports = HashMap::new();
+    for import in lib.code.split("use azure_table_protocol::").skip(1) {
+        let names = import.split(';').next().unwrap();
+        for name in names.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
+            exports.insert(name, LOWER_CRATE);
+        }
+    }
     for import in lib.code.split("pub use crate::").skip(1) {
         let (module, names) = import.split(';').next().unwrap().split_once("::").unwrap();
         for name in names.split(|c: char| !c.is_ascii_alphanumeric()).filter(|it| !it.is_empty()) {
@@ -100,55 +112,65 @@ fn imports<'s>(source: &'s Source, exports: &HashMap<&str, &'s str>) -> Vec<&'s 
         if before.ends_with('$') {
             continue;
         }
-        let end = path.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(path.len());
-        assert!(end > 0, "{}: write one `use crate::module::…` for each module", source.path);
-        let name = &path[..end];
-        found.push(exports.get(name).copied().unwrap_or(name));
+        let names = match path.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap().split(',').map(str::trim).collect(),
+            None => vec![path],
+        };
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            let end = name.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+            let name = &name[..end.unwrap_or(name.len())];
+            found.push(exports.get(name).copied().unwrap_or(name));
+        }
     }
     found
 }
 
 #[test]
 fn no_layer_imports_a_higher_one() {
-    let (sources, layers) = (sources(), layers());
-    let exports = exports(&sources);
-    let height = |module: &str| layers.iter().position(|layer| layer == module);
-    let below_the_mock =
-        height(BELOW_THE_MOCK).expect("the highest layer that the mock may import");
-    let (mut faults, mut used) = (Vec::new(), Vec::new());
-    for source in &sources {
-        let (module, imports) = (source.module(), imports(source, &exports));
-        let top = match (module, height(module)) {
-            ("mock", _) => below_the_mock,
-            (_, Some(height)) => height,
-            (_, None) if imports.is_empty() => continue,
-            (_, None) if ABOVE_ALL_LAYERS.contains(&module) => layers.len(),
-            (_, None) => {
-                faults.push(format!("{module} is not in the list of layers in CONTRIBUTING.md"));
-                continue;
-            }
-        };
-        for import in imports {
-            let is_allowed = import == module || height(import).is_some_and(|it| it <= top);
-            let exception = EXCEPTIONS.iter().position(|(file, _)| source.path == *file);
-            match exception {
-                _ if is_allowed => {}
-                Some(exception) if height(import) <= height(EXCEPTIONS[exception].1) => {
-                    used.push(exception);
+    let mut faults = Vec::new();
+    for (of, layers) in crates().into_iter().filter(|(_, layers)| !layers.is_empty()) {
+        let sources = sources(&of);
+        let exports = exports(&sources);
+        let height = |module: &str| layers.iter().position(|layer| layer == module);
+        for source in &sources {
+            let (module, imports) = (source.module(), imports(source, &exports));
+            let top = match (module, height(module)) {
+                (_, Some(height)) => height,
+                (_, None) if imports.is_empty() => continue,
+                (_, None) if ABOVE_ALL_LAYERS.contains(&module) => layers.len(),
+                (_, None) => {
+                    faults.push(format!("{of}: {module} is not in the list of CONTRIBUTING.md"));
+                    continue;
                 }
-                _ => faults.push(format!("{} imports {import}, a higher layer", source.path)),
+            };
+            for import in imports {
+                let is_of_lower_crate = import == LOWER_CRATE;
+                let is_lower = height(import).is_some_and(|it| it <= top);
+                if import != module && !is_of_lower_crate && !is_lower {
+                    faults.push(format!("{of}: {} imports {import}, a higher layer", source.path));
+                }
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    for (at, (file, layer)) in EXCEPTIONS.iter().enumerate() {
-        assert!(used.contains(&at), "{file} no longer imports {layer}: remove the exception");
+}
+
+#[test]
+fn no_crate_depends_on_a_higher_one() {
+    let crates = crates();
+    for (at, (of, _)) in crates.iter().enumerate() {
+        let manifest = fs::read_to_string(repository().join(of).join("Cargo.toml")).unwrap();
+        let (_, dependencies) = manifest.split_once("\n[dependencies]\n").unwrap();
+        let dependencies = dependencies.split("\n[").next().unwrap();
+        for (higher, _) in &crates[at..] {
+            assert!(!dependencies.contains(higher.as_str()), "{of} depends on {higher}");
+        }
     }
 }
 
 #[test]
 fn only_the_lower_layers_and_the_outcome_module_state_outcomes() {
-    for source in sources() {
+    for source in sources("azure-table-client") {
         let states = source.code.contains(".with_outcome(");
         assert!(!states || STATE_OUTCOMES.contains(&source.module()), "{}", source.path);
     }
@@ -156,7 +178,7 @@ fn only_the_lower_layers_and_the_outcome_module_state_outcomes() {
 
 #[test]
 fn only_the_clock_uses_the_timers_of_tokio() {
-    for source in sources() {
+    for source in ["azure-table-protocol", "azure-table-client"].into_iter().flat_map(sources) {
         let is_exempt =
             matches!(source.module(), "clock" | "mock") || source.path.ends_with("issuer.rs");
         // Docs in macros are strings, where the path is between backticks.

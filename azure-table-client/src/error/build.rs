@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use azure_table_protocol::auth::{CredentialError, SasError};
+use azure_table_protocol::clock::RandomSourceError;
+use azure_table_protocol::filter::FilterError;
+use azure_table_protocol::transport::{TransportError, TransportErrorKind};
 use http::StatusCode;
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
 use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, Outcome};
-use crate::auth::{CredentialError, SasError};
-use crate::clock::RandomSourceError;
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityJsonError, EntityKey, KeyError};
-use crate::filter::FilterError;
 use crate::limits::LimitError;
-use crate::transport::{TransportError, TransportErrorKind};
 use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
 use crate::wire::{NoServiceVersion, Operation};

@@ -16,9 +16,8 @@ impl SasToken {
     /// Takes over the query string of a shared access signature, with or without its `?`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the text has no signature (`sig=`), has
-    /// a character that no URL allows, is a URL itself, was copied from HTML, was encoded twice, or has an
-    /// invalid time. The error does not show the text.
+    /// The text has no signature (`sig=`), has a character that no URL allows, is a URL itself, was copied from HTML,
+    /// was encoded twice, or has an invalid time. The error does not show the text.
     pub fn new(token: &str) -> Result<Self, CredentialError> {
         let token = token.trim().trim_start_matches('?');
         // The first parameter of a URL would have the host in its name, also if the URL lost its question mark.

@@ -25,8 +25,8 @@ impl SharedKey {
     /// The key of `account` in base64, as the portal shows it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the account name is empty or has a
-    /// character that no header allows, or the key is not Base64. The error does not show the key.
+    /// The account name is empty or has a character that no header allows, or the key is not Base64. The error does not
+    /// show the key.
     pub fn new(account: impl Into<String>, key: &str) -> Result<Self, CredentialError> {
         let account = account.into();
         if account.is_empty() {

@@ -32,11 +32,11 @@ const HEAD_START: Duration = Duration::from_secs(15 * 60);
 /// A key that signs shared access signatures for tables in the name of an identity of Microsoft Entra ID. It is valid
 /// for at most 7 days. The account's key is not needed.
 ///
-/// A client with a [token](super::BearerTokens) requests it, and
+/// A client with a token requests it, and
 /// [`TableSas::sign_delegated`](super::TableSas::sign_delegated) signs with it. The key can sign any number of
 /// signatures. A signature expires no later than its key, and its holder can do at most what the identity may do.
 ///
-/// **Not tried on a live account**: this follows the documentation, see the [guide](crate::guide::security#user-delegation-keys).
+/// **Not tried on a live account**: this follows the documentation, see the [guide](https://docs.rs/azure-table-client/latest/azure_table_client/guide/security/index.html#user-delegation-keys).
 ///
 /// ```
 /// # use std::sync::Arc;

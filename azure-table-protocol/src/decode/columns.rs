@@ -4,8 +4,8 @@ use crate::limits::{self, LimitError};
 
 /// The columns of an entity: the names of its properties in a row.
 ///
-/// The columns in [`COLUMNS`](crate::TableEntity::COLUMNS) come first; an entity adds the others in
-/// [`TableEntity::columns`](crate::TableEntity::columns). [`Row`](super::Row) numbers them in this
+/// The columns in [`COLUMNS`](crate::entity::TableEntity::COLUMNS) come first; an entity adds the others in
+/// [`TableEntity::columns`](crate::entity::TableEntity::columns). [`Row`](super::Row) numbers them in this
 /// order.
 #[derive(Debug)]
 pub struct Columns {
@@ -59,8 +59,7 @@ impl Columns {
         self.silent.push(self.start + index);
     }
 
-    /// Adds the columns of a [group](crate::entity::PropertyGroup), `prefix` before the name of each;
-    /// `add` is [`PropertyGroup::columns`](crate::entity::PropertyGroup::columns).
+    /// Adds the columns of a group of properties, `prefix` before the name of each. `add` adds the columns of the group.
     pub fn group(&mut self, prefix: &str, add: fn(&mut Self)) {
         let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
         self.prefix.push_str(prefix);
@@ -144,7 +143,7 @@ impl Columns {
     }
 
     /// Refuses a name that occurs twice or is reserved. The derive has checked the names in
-    /// [`COLUMNS`](crate::TableEntity::COLUMNS) among themselves.
+    /// [`COLUMNS`](crate::entity::TableEntity::COLUMNS) among themselves.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), LimitError> {
         if self.further.is_empty() && self.aliases.is_empty() {

@@ -8,7 +8,7 @@ use super::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 /// A newtype that is stored as the only field that it has, as a property and in keys.
 ///
 /// Implemented by `#[derive(TableValue)]`. The newtype then implements each of [`ToEdm`], [`FromEdm`],
-/// [`KeyPart`](crate::entity::KeyPart) and the traits of filters that its field implements: text has a prefix, numbers
+/// [`KeyPart`](crate::key::KeyPart) and the traits of filters that its field implements: text has a prefix, numbers
 /// have an order. It is another type to the compiler, so that one id cannot be given for another.
 ///
 /// ```

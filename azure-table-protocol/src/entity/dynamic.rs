@@ -189,7 +189,7 @@ impl DynamicEntity {
     }
 
     /// Removes a property; a later replace removes it in the service as well, and so does
-    /// [`update_with`](crate::TableClient::update_with) (a merge does not).
+    /// [`update_with`](https://docs.rs/azure-table-client/latest/azure_table_client/struct.TableClient.html#method.update_with) (a merge does not).
     pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
         self.invalid.retain(|(known, _)| known != name);
         let at = self.properties.iter().position(|(known, _)| known == name)?;

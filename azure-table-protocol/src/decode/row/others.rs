@@ -69,7 +69,7 @@ impl<'de> Row<'de> {
 
     /// The properties that have no column, in the order of the reply; nulls are left out.
     ///
-    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::TableEntity::KEEPS_OTHERS).
+    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::entity::TableEntity::KEEPS_OTHERS).
     ///
     /// # Errors
     /// A value is not of its annotated type, or the reply has no types (no metadata).
