@@ -32,6 +32,8 @@
 //! allows every operation, and obtains a user delegation key. Logging and metrics settings are stored but have no
 //! effect.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use(opaque_debug)]
 extern crate azure_table_protocol;
 

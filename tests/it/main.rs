@@ -32,6 +32,7 @@ mod mock_data;
 mod outcome_bugs;
 mod outcome_table;
 mod outcomes;
+mod public_types;
 mod readers;
 mod real_replies;
 mod recordings;
