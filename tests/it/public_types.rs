@@ -12,35 +12,110 @@ macro_rules! assert_traits {
 
 #[test]
 fn values_can_be_sent_shared_and_cloned() {
-    assert_traits!(Send, Sync, Clone: client::Confirmation, client::Continuation, client::Dialect, client::DynamicEntity, client::ETag, client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::FailedAttempt, client::IfMatch, client::Location, client::LocationMode, client::Metadata, client::Operation, client::OtherCode, client::Outcome, client::PayloadFormat, client::RetryPolicy, client::ServiceVersion, client::TableServiceClient, client::Written);
-    assert_traits!(Send, Sync, Clone: client::auth::AccountPermissions, client::auth::AccountSas,  client::auth::Credential, client::auth::ResourceTypes, client::auth::SasError, client::auth::SasProtocol, client::auth::SasToken, client::auth::SharedKey, client::auth::TablePermissions, client::auth::TableSas,  );
-    assert_traits!(Send, Sync, Clone: client::bulk::BulkMonitor, client::bulk::BulkReport, client::bulk::Checkpoint, client::bulk::Progress, client::bulk::RowOutcome, client::bulk::RowResult);
-    assert_traits!(Send, Sync, Clone: client::client::Committed, client::client::CorsRule, client::client::Logging, client::client::Metrics, client::client::NoServiceVersion, client::client::OperationResult, client::client::QueryCost, client::client::QueryPlan, client::client::Replication, client::client::ResponseInfo, client::client::ScanPolicy, client::client::ServiceProperties, client::client::ServiceStats, client::client::StoredAccessPolicy);
-    assert_traits!(Send, Sync, Clone: client::clock::SystemClock, client::clock::TokioClock);
-    assert_traits!(Send, Sync, Clone: client::context::ConflictResolver, client::context::EntityState, client::context::MergeOption, client::context::PlannedRequest, client::context::Resolution, client::context::SaveError, client::context::SaveOptions, client::context::SaveOutcome, client::context::SavePlan, client::context::SaveReport, client::context::SaveResult);
-    assert_traits!(Send, Sync, Clone: client::edm::ConvertError, client::edm::DateTimeError, client::edm::EdmDateTime, client::edm::EdmType, client::edm::EdmValue, client::edm::ValueChoice, client::edm::ValueForm);
-    assert_traits!(Send, Sync, Clone: client::entity::DecodeError, client::entity::DecodeReason, client::entity::EncodeError, client::entity::Escaped, client::entity::IndexDefinition, client::entity::KeyError, client::entity::KeyRange);
-    assert_traits!(Send, Sync, Clone: client::entity::codec::AsI32, client::entity::codec::AsI64, client::entity::codec::AsJson, client::entity::codec::AsPadded, client::entity::codec::AsString);
-    assert_traits!(Send, Sync, Clone: client::entity::schema::Absent, client::entity::schema::KeyElement, client::entity::schema::Kinds, client::entity::schema::Layout, client::entity::schema::Others, client::entity::schema::PropertySchema, client::entity::schema::Schema);
-    assert_traits!(Send, Sync, Clone: client::filter::AsIs, client::filter::CompareOp, client::filter::ETagColumn, client::filter::Filter, client::filter::FilterError, client::filter::FilterErrorKind, client::filter::PlanKind);
-    assert_traits!(Send, Sync, Clone: client::limits::LimitError);
-    assert_traits!(Send, Sync, Clone: client::mock::AddedFault, client::mock::DiskStatus, client::mock::Fault, client::mock::MockTableService, client::mock::RecordedRequest, client::mock::SeedError);
-    assert_traits!(Send, Sync, Clone: client::telemetry::AttemptOutcome, client::telemetry::Counts, client::telemetry::Histogram);
-    assert_traits!(Send, Sync, Clone: client::transport::HttpRequest, client::transport::HttpResponse, client::transport::TransportErrorKind);
+    assert_traits!(Send, Sync, Clone:
+        client::Confirmation, client::Continuation, client::Dialect, client::DynamicEntity, client::ETag,
+        client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::FailedAttempt,
+        client::IfMatch, client::Location, client::LocationMode, client::Metadata, client::Operation,
+        client::OtherCode, client::Outcome, client::PayloadFormat, client::RetryPolicy, client::ServiceVersion,
+        client::TableServiceClient, client::Written,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::auth::AccountPermissions, client::auth::AccountSas, client::auth::Credential,
+        client::auth::ResourceTypes, client::auth::SasError, client::auth::SasProtocol, client::auth::SasToken,
+        client::auth::SharedKey, client::auth::TablePermissions, client::auth::TableSas,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::bulk::BulkMonitor, client::bulk::BulkReport, client::bulk::Checkpoint, client::bulk::Progress,
+        client::bulk::RowOutcome, client::bulk::RowResult,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::client::Committed, client::client::CorsRule, client::client::Logging, client::client::Metrics,
+        client::client::NoServiceVersion, client::client::OperationResult, client::client::QueryCost,
+        client::client::QueryPlan, client::client::Replication, client::client::ResponseInfo,
+        client::client::ScanPolicy, client::client::ServiceProperties, client::client::ServiceStats,
+        client::client::StoredAccessPolicy,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::clock::SystemClock, client::clock::TokioClock,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::context::ConflictResolver, client::context::EntityState, client::context::MergeOption,
+        client::context::PlannedRequest, client::context::Resolution, client::context::SaveError,
+        client::context::SaveOptions, client::context::SaveOutcome, client::context::SavePlan,
+        client::context::SaveReport, client::context::SaveResult,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::edm::ConvertError, client::edm::DateTimeError, client::edm::EdmDateTime, client::edm::EdmType,
+        client::edm::EdmValue, client::edm::ValueChoice, client::edm::ValueForm,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::entity::DecodeError, client::entity::DecodeReason, client::entity::EncodeError,
+        client::entity::Escaped, client::entity::IndexDefinition, client::entity::KeyError, client::entity::KeyRange,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::entity::codec::AsI32, client::entity::codec::AsI64, client::entity::codec::AsJson,
+        client::entity::codec::AsPadded, client::entity::codec::AsString,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::entity::schema::Absent, client::entity::schema::KeyElement, client::entity::schema::Kinds,
+        client::entity::schema::Layout, client::entity::schema::Others, client::entity::schema::PropertySchema,
+        client::entity::schema::Schema,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::filter::AsIs, client::filter::CompareOp, client::filter::ETagColumn, client::filter::Filter,
+        client::filter::FilterError, client::filter::FilterErrorKind, client::filter::PlanKind,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::limits::LimitError,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::mock::AddedFault, client::mock::DiskStatus, client::mock::Fault, client::mock::MockTableService,
+        client::mock::RecordedRequest, client::mock::SeedError,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::telemetry::AttemptOutcome, client::telemetry::Counts, client::telemetry::Histogram,
+    );
+    assert_traits!(Send, Sync, Clone:
+        client::transport::HttpRequest, client::transport::HttpResponse, client::transport::TransportErrorKind,
+    );
     type Entity = DynamicEntity;
-    assert_traits!(Send, Sync, Clone: client::TableClient<Entity>, client::Stored<Entity>, client::client::Query<Entity>, client::client::Page<Entity>, client::client::Results<Entity>, client::bulk::BulkOperation<Entity>, client::edm::EdmCow<'_>, client::entity::Descending<u8>, client::entity::Bucketed<u8, 4>, client::filter::Condition<Entity>);
+    assert_traits!(Send, Sync, Clone:
+        client::TableClient<Entity>, client::Stored<Entity>, client::client::Query<Entity>,
+        client::client::Page<Entity>, client::client::Results<Entity>, client::bulk::BulkOperation<Entity>,
+        client::edm::EdmCow<'_>, client::entity::Descending<u8>, client::entity::Bucketed<u8, 4>,
+        client::filter::Condition<Entity>,
+    );
 }
 
 #[test]
 fn calls_and_settings_can_be_sent() {
     type Entity = DynamicEntity;
-    assert_traits!(Send, Sync: client::TableServiceClientBuilder);
-    assert_traits!(Send, Sync: client::bulk::BulkError);
-    assert_traits!(Send, Sync: client::client::ListTables, client::client::TableNamePages);
-    assert_traits!(Send, Sync: client::entity::Columns);
-    assert_traits!(Send, Sync: client::mock::MockTableServer, client::mock::MockTableServiceBuilder, client::mock::Seed);
-    assert_traits!(Send, Sync: client::telemetry::ClientStats);
-    assert_traits!(Send, Sync: client::transport::HttpTransport, client::transport::HyperTransport, client::transport::TransportError);
-    assert_traits!(Send, Sync: client::client::Call<Entity>, client::client::GetMany<Entity>, client::client::Transaction<Entity>);
-    assert_traits!(Send: client::bulk::Bulk<Entity>, client::client::EntityStream<Entity>, client::context::TableContext, client::context::Cursor<Entity>);
+    assert_traits!(Send, Sync:
+        client::TableServiceClientBuilder,
+    );
+    assert_traits!(Send, Sync:
+        client::bulk::BulkError,
+    );
+    assert_traits!(Send, Sync:
+        client::client::ListTables, client::client::TableNamePages,
+    );
+    assert_traits!(Send, Sync:
+        client::entity::Columns,
+    );
+    assert_traits!(Send, Sync:
+        client::mock::MockTableServer, client::mock::MockTableServiceBuilder, client::mock::Seed,
+    );
+    assert_traits!(Send, Sync:
+        client::telemetry::ClientStats,
+    );
+    assert_traits!(Send, Sync:
+        client::transport::HttpTransport, client::transport::HyperTransport, client::transport::TransportError,
+    );
+    assert_traits!(Send, Sync:
+        client::client::Call<Entity>, client::client::GetMany<Entity>, client::client::Transaction<Entity>,
+    );
+    assert_traits!(Send:
+        client::bulk::Bulk<Entity>, client::client::EntityStream<Entity>, client::context::TableContext,
+        client::context::Cursor<Entity>,
+    );
 }
