@@ -40,6 +40,11 @@ pub use range::lower_bound;
 #[doc(hidden)]
 pub use split::{MAX_QUERIES, Split};
 
+/// The limit on nesting, which keeps a text from exhausting the stack.
+const MAX_DEPTH: usize = 100;
+/// States [`MAX_DEPTH`].
+const LEVELS: &str = "at most 100 levels of parentheses and not";
+
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///
 /// A filter is parsed, or built from comparisons with `&`, `|` and `!`. Its text has at most 100 levels of

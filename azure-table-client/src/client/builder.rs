@@ -1,3 +1,4 @@
+mod connect;
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod http;
 #[cfg(not(any(feature = "reqwest", feature = "hyper")))]

@@ -1,9 +1,6 @@
-use std::env;
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
-
-use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
+use super::{Call, ListTables, TableClient};
 use crate::Dialect;
 use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
 #[cfg(feature = "entra")]
@@ -18,9 +15,6 @@ use crate::operation::stats::{self, ServiceStats};
 use crate::operation::user_delegation_key;
 use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
-
-/// The environment variable that [`TableServiceClient::from_env`] reads.
-const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
 #[doc(alias("CloudTableClient", "CloudStorageAccount", "account"))]
@@ -38,61 +32,6 @@ impl TableServiceClient {
         &self.core
     }
 
-    /// Connects by a connection string, as the portal shows it.
-    ///
-    /// Keys that are read: `DefaultEndpointsProtocol`, `AccountName`, `AccountKey`,
-    /// `EndpointSuffix`, `TableEndpoint`, `TableSecondaryEndpoint`, `SharedAccessSignature`,
-    /// `UseDevelopmentStorage`, `DevelopmentStorageProxyUri`; endpoints of other services are
-    /// passed over.
-    ///
-    /// ```
-    /// # use azure_table_client::TableServiceClient;
-    /// # #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))] {
-    /// let emulator = TableServiceClient::from_connection_string("UseDevelopmentStorage=true")?;
-    /// # }
-    /// # Ok::<(), azure_table_client::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) that names the key at fault;
-    /// values are never shown.
-    #[doc(alias("FromConnectionString", "Azurite", "emulator", "UseDevelopmentStorage"))]
-    pub fn from_connection_string(text: &str) -> Result<Self, Error> {
-        Self::builder_from_connection_string(text)?.build()
-    }
-
-    /// Connects by the connection string in `AZURE_STORAGE_CONNECTION_STRING`.
-    ///
-    /// # Errors
-    /// The errors of [`from_connection_string`](Self::from_connection_string), and an error if the variable is
-    /// not set.
-    pub fn from_env() -> Result<Self, Error> {
-        let text = env::var(CONNECTION_STRING).map(Zeroizing::new).map_err(|_| {
-            Error::configuration(format!(
-                "the environment variable {CONNECTION_STRING} is not set; \
-                 it holds the connection string of the storage account"
-            ))
-        })?;
-        Self::from_connection_string(&text)
-    }
-
-    /// Sets up a client for an endpoint: `https://account.table.core.windows.net`, a custom
-    /// domain, or `http://127.0.0.1:10002/devstoreaccount1` of an emulator.
-    pub fn builder(
-        endpoint: impl Into<String>,
-        credential: impl Into<Credential>,
-    ) -> TableServiceClientBuilder {
-        TableServiceClientBuilder::new(endpoint, credential.into())
-    }
-
-    /// Sets up a client for the endpoint and the credential of a connection string.
-    ///
-    /// # Errors
-    /// The same errors as [`from_connection_string`](Self::from_connection_string).
-    pub fn builder_from_connection_string(text: &str) -> Result<TableServiceClientBuilder, Error> {
-        TableServiceClientBuilder::from_connection_string(text)
-    }
-
     /// The endpoint of the service, without a slash at its end: `https://account.table.core.windows.net`.
     ///
     /// ```
@@ -107,7 +46,7 @@ impl TableServiceClient {
         self.core.endpoint.base()
     }
 
-    /// The service behind the endpoint: the one that the [builder](TableServiceClientBuilder::dialect) sets, otherwise the
+    /// The service behind the endpoint: the one that the [builder](crate::TableServiceClientBuilder::dialect) sets, otherwise the
     /// one that the host names.
     ///
     /// ```
@@ -122,7 +61,7 @@ impl TableServiceClient {
         self.core.protocol.dialect()
     }
 
-    /// The client's clock: the machine's clock, or the one that the [builder](TableServiceClientBuilder::clock) sets. Code
+    /// The client's clock: the machine's clock, or the one that the [builder](crate::TableServiceClientBuilder::clock) sets. Code
     /// that is built on the client uses it too, so that a test sets the time of both.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.core.clock
@@ -294,7 +233,7 @@ impl TableServiceClient {
     /// The settings of the account's table service: logging, metrics and CORS.
     ///
     /// # Errors
-    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// Before anything is sent: a [version](crate::TableServiceClientBuilder::service_version) before 2013-08-15, or
     /// [Cosmos DB](crate::Dialect), which does not support it.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
@@ -310,7 +249,7 @@ impl TableServiceClient {
     /// # Errors
     /// Before anything is sent: more than 5 CORS rules, a rule without an origin or a method, or with a comma
     /// in a name; a retention of 0 or more than 365 days; a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// [version](crate::TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
     /// which does not support it.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
@@ -321,11 +260,11 @@ impl TableServiceClient {
     }
 
     /// Returns the replication lag of the account's copy in another region. Only the secondary knows it, so the
-    /// client needs its [endpoint](TableServiceClientBuilder::secondary_endpoint).
+    /// client needs its [endpoint](crate::TableServiceClientBuilder::secondary_endpoint).
     ///
     /// # Errors
     /// Before anything is sent: the endpoint of the secondary is missing, a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// [version](crate::TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
     /// which does not support it.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.

@@ -1,12 +1,6 @@
 //! The limit on nesting in a filter.
 
-use super::{Filter, FilterError, FilterErrorKind};
-
-/// The limit on nesting, which keeps a text from exhausting the stack.
-pub(super) const MAX_DEPTH: usize = 100;
-
-/// States [`MAX_DEPTH`].
-pub(super) const LEVELS: &str = "at most 100 levels of parentheses and not";
+use super::{Filter, FilterError, FilterErrorKind, MAX_DEPTH};
 
 impl Filter {
     /// Checks that the displayed filter is not nested too deeply to be parsed.

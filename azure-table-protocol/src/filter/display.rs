@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Filter;
-use super::depth::LEVELS;
+use super::LEVELS;
 use super::literal::Literal;
 
 impl fmt::Display for Filter {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::depth::LEVELS;
+use super::LEVELS;
 
 /// The number of characters of a text that an error shows.
 const SHOWN_CHARS: usize = 60;

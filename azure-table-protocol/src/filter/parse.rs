@@ -1,10 +1,10 @@
 //! Parses the text of a filter.
 
-use super::depth::{LEVELS, MAX_DEPTH};
 use super::error::Expected;
 use super::lexer::{Lexer, Token};
 use super::literal;
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
+use super::{LEVELS, MAX_DEPTH};
 use crate::edm::EdmValue;
 
 const TERM: Expected = Expected::Expression("a comparison, not or (");
