@@ -5,7 +5,8 @@
 mod bearer;
 mod connection_string;
 mod refusal;
-#[cfg(all(test, feature = "entra", feature = "mock"))]
+#[cfg(all(feature = "entra", feature = "mock"))]
+#[cfg(test)]
 mod user_delegation_tests;
 
 use std::fmt;

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use crate::auth::{
     BearerTokens, Credential, Issuer, SasError, SasProtocol, SasToken, SharedKey, TablePermissions,
-    TableSas, UserDelegationKey, UserDelegationKeyRequest, read_time,
+    TableSas, UserDelegationKey, UserDelegationKeyRequest,
 };
 use crate::client::TableServiceClientBuilder;
-use crate::edm::EdmDateTime;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::mock::{Fault, MockTableService};
 use crate::transport::recording::Recording;
