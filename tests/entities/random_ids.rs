@@ -14,9 +14,9 @@ use futures_util::stream;
 const GENERATORS: [(&str, &str); 8] = [
     ("azure-table-client/src/pipeline/retry.rs", "waits"),
     ("azure-table-client/src/bulk/rate_limit.rs", "waits"),
-    ("azure-table-client/src/mock/reply.rs", "request ids of the mock, which prove nothing"),
-    ("azure-table-client/src/mock/store/disk/log.rs", "the mock's name of a data file"),
-    ("azure-table-client/src/mock/store/disk/damage.rs", "the mock's name of a damaged file"),
+    ("azure-table-mock/src/reply.rs", "request ids of the mock, which prove nothing"),
+    ("azure-table-mock/src/store/disk/log.rs", "the mock's name of a data file"),
+    ("azure-table-mock/src/store/disk/damage.rs", "the mock's name of a damaged file"),
     ("azure-table-patterns/src/backoff.rs", "waits"),
     ("azure-table-patterns/src/lease.rs", "waits"),
     ("azure-table-patterns/src/schema/file.rs", "names of temporary files"),
@@ -113,8 +113,14 @@ async fn requests_and_boundaries_do_not_repeat() {
 #[test]
 fn generators_in_the_program_draw_only_what_proves_nothing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders: Vec<PathBuf> =
-        ["azure-table-client/src", "azure-table-patterns/src"].map(|it| root.join(it)).into();
+    let mut folders: Vec<PathBuf> = [
+        "azure-table-client/src",
+        "azure-table-mock/src",
+        "azure-table-patterns/src",
+        "azure-table-protocol/src",
+    ]
+    .map(|it| root.join(it))
+    .into();
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {

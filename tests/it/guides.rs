@@ -34,13 +34,13 @@ fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
 
 #[test]
 fn the_page_on_testing_lists_each_fault() {
-    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../azure-table-client");
-    let page = fs::read_to_string(client.join("docs/guide/testing.md")).unwrap();
-    let interface = fs::read_to_string(client.join("public-api.txt")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = fs::read_to_string(root.join("azure-table-client/docs/guide/testing.md")).unwrap();
+    let interface = fs::read_to_string(root.join("azure-table-mock/public-api.txt")).unwrap();
     let constructors = interface.lines().filter_map(|line| {
-        let (_, function) = line.split_once("azure_table_client::mock::Fault::")?;
+        let (_, function) = line.split_once("azure_table_mock::Fault::")?;
         let (name, arguments) = function.split_once('(')?;
-        let is_constructor = line.ends_with("-> Self") || line.ends_with("mock::Fault");
+        let is_constructor = line.ends_with("-> Self") || line.ends_with("azure_table_mock::Fault");
         (is_constructor && !arguments.starts_with("self")).then(|| name.to_owned())
     });
     let (listed, missing): (Vec<_>, Vec<_>) = constructors

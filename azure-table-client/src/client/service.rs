@@ -142,6 +142,57 @@ impl TableServiceClient {
     /// `Microsoft.Storage/storageAccounts/tableServices/generateUserDelegationKey` on the account, such as
     /// `Storage Table Delegator`, besides the roles for what its signatures permit.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use azure_table_client::auth::{
+    ///     BearerTokens, TablePermissions, TableSas, TokenCredential, UserDelegationKeyRequest,
+    /// };
+    /// use azure_table_client::{DynamicEntity, TableServiceClient};
+    ///
+    /// # use azure_table_client::mock::MockTableService;
+    /// # #[derive(Debug)]
+    /// # struct Token;
+    /// # #[async_trait::async_trait]
+    /// # impl TokenCredential for Token {
+    /// #     async fn get_token(
+    /// #         &self,
+    /// #         _: &[&str],
+    /// #         _: Option<azure_core::credentials::TokenRequestOptions<'_>>,
+    /// #     ) -> azure_core::Result<azure_core::credentials::AccessToken> {
+    /// #         let expires = azure_core::time::OffsetDateTime::now_utc() + Duration::from_secs(3600);
+    /// #         Ok(azure_core::credentials::AccessToken::new("token", expires))
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let mock = MockTableService::builder().tokens(|token| token == "token").build();
+    /// # let builder = |credential: azure_table_client::auth::Credential| {
+    /// #     TableServiceClient::builder("https://127.0.0.1:10002/devstoreaccount1", credential)
+    /// #         .transport(mock.transport())
+    /// #         .clock(mock.clock())
+    /// # };
+    /// # let clock = mock.clock();
+    /// # let credential = BearerTokens::new(Arc::new(Token));
+    /// let service = builder(credential.into()).build()?;
+    /// # service.create_table("Blogs").await?;
+    /// let tomorrow = clock.now() + Duration::from_secs(24 * 60 * 60);
+    /// let key = service.user_delegation_key(&UserDelegationKeyRequest::until(tomorrow)).await?;
+    ///
+    /// let token = TableSas::new("Blogs")
+    ///     .permissions(TablePermissions::READ)
+    ///     .partition_key("Channel9")
+    ///     .expires_at(clock.now() + Duration::from_secs(60 * 60))
+    ///     .sign_delegated(&key)?;
+    /// let reader = builder(token.into()).build()?; // elsewhere
+    /// let blogs = reader.table_named::<DynamicEntity>("Blogs");
+    /// assert!(blogs.query().await?.is_empty());
+    /// assert!(blogs.insert(&DynamicEntity::new("Channel9", "1")).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Before anything is sent: a lifetime of more than 7 days, an expiry before the start, an endpoint that does not
     /// name the account ([`SasError`] as the source), or [Cosmos DB](crate::Dialect), which does not support it. 403

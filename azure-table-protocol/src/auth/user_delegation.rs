@@ -38,57 +38,6 @@ const HEAD_START: Duration = Duration::from_secs(15 * 60);
 ///
 /// **Not tried on a live account**: this follows the documentation, see the [guide](https://docs.rs/azure-table-client/latest/azure_table_client/guide/security/index.html#user-delegation-keys).
 ///
-/// ```
-/// # use std::sync::Arc;
-/// use std::time::Duration;
-///
-/// use azure_table_client::auth::{
-///     BearerTokens, TablePermissions, TableSas, TokenCredential, UserDelegationKeyRequest,
-/// };
-/// use azure_table_client::{DynamicEntity, TableServiceClient};
-///
-/// # use azure_table_client::mock::MockTableService;
-/// # #[derive(Debug)]
-/// # struct Token;
-/// # #[async_trait::async_trait]
-/// # impl TokenCredential for Token {
-/// #     async fn get_token(
-/// #         &self,
-/// #         _: &[&str],
-/// #         _: Option<azure_core::credentials::TokenRequestOptions<'_>>,
-/// #     ) -> azure_core::Result<azure_core::credentials::AccessToken> {
-/// #         let expires = azure_core::time::OffsetDateTime::now_utc() + Duration::from_secs(3600);
-/// #         Ok(azure_core::credentials::AccessToken::new("token", expires))
-/// #     }
-/// # }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), azure_table_client::Error> {
-/// # let mock = MockTableService::builder().tokens(|token| token == "token").build();
-/// # let builder = |credential: azure_table_client::auth::Credential| {
-/// #     TableServiceClient::builder("https://127.0.0.1:10002/devstoreaccount1", credential)
-/// #         .transport(mock.transport())
-/// #         .clock(mock.clock())
-/// # };
-/// # let clock = mock.clock();
-/// # let credential = BearerTokens::new(Arc::new(Token));
-/// let service = builder(credential.into()).build()?;
-/// # service.create_table("Blogs").await?;
-/// let tomorrow = clock.now() + Duration::from_secs(24 * 60 * 60);
-/// let key = service.user_delegation_key(&UserDelegationKeyRequest::until(tomorrow)).await?;
-///
-/// let token = TableSas::new("Blogs")
-///     .permissions(TablePermissions::READ)
-///     .partition_key("Channel9")
-///     .expires_at(clock.now() + Duration::from_secs(60 * 60))
-///     .sign_delegated(&key)?;
-/// let reader = builder(token.into()).build()?; // elsewhere
-/// let blogs = reader.table_named::<DynamicEntity>("Blogs");
-/// assert!(blogs.query().await?.is_empty());
-/// assert!(blogs.insert(&DynamicEntity::new("Channel9", "1")).await.is_err());
-/// # Ok(())
-/// # }
-/// ```
-///
 /// `Debug` does not show the key's value, and the value is overwritten when the key is dropped.
 #[doc(alias("GetUserDelegationKey", "get_user_delegation_key"))]
 #[derive(Clone)]
