@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     request_deletion(&database, NAME).await?;
     steps.done("a deletion is requested", "");
-    let mut worker = database.outbox().worker("example");
+    let mut worker = database.outbox()?.worker("example");
     let database = &database;
     let delete = |mut item| async move { delete(database, &mut item).await };
     // A server passes the signal that stops it; this program stops after the first item.

@@ -24,7 +24,7 @@ const CLUSTER: &str = "production";
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = MockTableService::new().client().table_named::<Silo>("OrleansSiloInstances");
     table.create().await?;
-    let membership = MembershipTable::new(&table, CLUSTER);
+    let membership = MembershipTable::new(&table, CLUSTER)?;
     membership.initialize().await?;
 
     for port in [11_111, 11_112, 11_113] {

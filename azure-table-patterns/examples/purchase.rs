@@ -12,7 +12,7 @@ use shop::{ARTICLE, Article, Order, Shop, State, Stock};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let shop = Shop::open(&MockTableService::new().client());
+    let shop = Shop::open(&MockTableService::new().client())?;
     shop.orders.create().await?;
     shop.stock.create().await?;
     let chair = Article { name: "chair".into(), row: ARTICLE.into(), left: 3 };

@@ -11,9 +11,15 @@ use azure_table_client::{EntityKey, Error as ClientError, ErrorKind, Outcome};
 #[non_exhaustive]
 pub enum Error {
     /// A request failed, or the client refused its input.
-    Client(ClientError),
+    Client {
+        /// The error of the client.
+        error: ClientError,
+    },
     /// The input is outside the limits of the pattern. Nothing was sent.
-    InvalidInput(String),
+    InvalidInput {
+        /// The input and its limit.
+        reason: String,
+    },
     /// A row contradicts the pattern, or is missing: another program wrote or deleted it. Correct or delete the row.
     InvalidRow {
         /// The key of the row.
@@ -67,23 +73,26 @@ pub enum Error {
         /// The number of rounds.
         rounds: u32,
     },
-    /// The sequence in the row with this key has too few numbers left.
-    Exhausted(EntityKey),
+    /// A sequence has too few numbers left.
+    Exhausted {
+        /// The key of its row.
+        key: EntityKey,
+    },
 }
 
 impl Error {
     /// Returns whether the operation was applied, as far as the service's responses prove it.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Client(error) => error.outcome(),
+            Self::Client { error } => error.outcome(),
             Self::Failed { outcome, .. } | Self::Lost { outcome, .. } => *outcome,
             Self::InvalidRow { .. } => Outcome::Unknown,
-            Self::InvalidInput(_)
+            Self::InvalidInput { .. }
             | Self::Conflict { .. }
             | Self::WrongVersion { .. }
             | Self::ValueTaken { .. }
             | Self::Contended { .. }
-            | Self::Exhausted(_) => Outcome::NotApplied,
+            | Self::Exhausted { .. } => Outcome::NotApplied,
         }
     }
 
@@ -91,7 +100,7 @@ impl Error {
     /// pattern, such as a conflict.
     pub const fn client(&self) -> Option<&ClientError> {
         match self {
-            Self::Client(error) | Self::Failed { error: Some(error), .. } => Some(error),
+            Self::Client { error } | Self::Failed { error: Some(error), .. } => Some(error),
             _ => None,
         }
     }
@@ -100,11 +109,48 @@ impl Error {
     /// are variants of this enum.
     pub fn kind(&self) -> Option<ErrorKind> {
         match self {
-            Self::InvalidInput(_) => Some(ErrorKind::InvalidInput),
+            Self::InvalidInput { .. } => Some(ErrorKind::InvalidInput),
             Self::InvalidRow { .. } => Some(ErrorKind::Decode),
             Self::Failed { error: None, .. } => Some(ErrorKind::Timeout),
             other => other.client().map(ClientError::kind),
         }
+    }
+
+    /// Returns whether the pattern or the client refused the input: [`kind`](Self::kind) is
+    /// [`InvalidInput`](ErrorKind::InvalidInput).
+    pub fn is_invalid_input(&self) -> bool {
+        self.kind() == Some(ErrorKind::InvalidInput)
+    }
+
+    /// Returns whether another program wrote the entity or the stream first: [`Conflict`](Self::Conflict) or
+    /// [`WrongVersion`](Self::WrongVersion). Read it again, and decide again.
+    pub const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::WrongVersion { .. })
+    }
+
+    /// Returns whether another entity has the value of a unique index.
+    pub const fn is_value_taken(&self) -> bool {
+        matches!(self, Self::ValueTaken { .. })
+    }
+
+    /// Returns whether the lease is lost.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+
+    /// Returns whether other programs wrote first in each round. A later call may succeed.
+    pub const fn is_contended(&self) -> bool {
+        matches!(self, Self::Contended { .. })
+    }
+
+    /// Returns whether a sequence has too few numbers left.
+    pub const fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Exhausted { .. })
+    }
+
+    /// Returns whether the service responded that the row or the table does not exist (404).
+    pub fn is_not_found(&self) -> bool {
+        self.client().is_some_and(ClientError::is_not_found)
     }
 
     /// Returns whether the service is busy or throttles (429, 503), or a proxy in front of it.
@@ -114,7 +160,9 @@ impl Error {
 
     /// Whether a later attempt may succeed.
     pub(crate) fn may_pass(&self) -> bool {
-        let Self::Client(client) = self else { return matches!(self, Self::Failed { .. }) };
+        let Self::Client { error: client } = self else {
+            return matches!(self, Self::Failed { .. });
+        };
         client.outcome() == Outcome::Unknown
             || client.is_throttled()
             || client.status().is_some_and(|status| status >= 500)
@@ -127,6 +175,10 @@ impl Error {
             )
     }
 
+    pub(crate) fn invalid_input(reason: impl Into<String>) -> Self {
+        Self::InvalidInput { reason: reason.into() }
+    }
+
     /// A failure of an operation that can never be applied.
     pub(crate) const fn not_applied(error: Option<ClientError>) -> Self {
         Self::Failed { outcome: Outcome::NotApplied, error }
@@ -135,7 +187,7 @@ impl Error {
     /// Reports that the outcome is unknown if an earlier request of the operation may have been applied.
     pub(crate) fn unless_proved(self, is_open: bool) -> Self {
         match self {
-            Self::Client(error) if is_open && error.outcome() == Outcome::NotApplied => {
+            Self::Client { error } if is_open && error.outcome() == Outcome::NotApplied => {
                 Self::unknown(error)
             }
             other => other,
@@ -151,8 +203,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client(error) => error.fmt(f),
-            Self::InvalidInput(reason) => write!(f, "invalid input: {reason}"),
+            Self::Client { error } => error.fmt(f),
+            Self::InvalidInput { reason } => write!(f, "invalid input: {reason}"),
             Self::InvalidRow { key, reason } => write!(f, "invalid row {key}: {reason}"),
             Self::Failed { outcome, error } => {
                 f.write_str(match outcome {
@@ -186,7 +238,7 @@ impl fmt::Display for Error {
             Self::Contended { what, rounds } => {
                 write!(f, "{what}: other programs wrote first, try again ({rounds} rounds)")
             }
-            Self::Exhausted(key) => {
+            Self::Exhausted { key } => {
                 write!(f, "sequence exhausted: {key} has too few numbers left; start another row")
             }
         }
@@ -196,7 +248,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Client(error) => error.source(),
+            Self::Client { error } => error.source(),
             Self::Failed { error: Some(error), .. } => Some(error),
             _ => None,
         }
@@ -205,7 +257,7 @@ impl std::error::Error for Error {
 
 impl From<ClientError> for Error {
     fn from(error: ClientError) -> Self {
-        Self::Client(error)
+        Self::Client { error }
     }
 }
 
@@ -214,7 +266,7 @@ macro_rules! from_client {
     ($($error:ty),+) => {
         $(impl From<$error> for Error {
             fn from(error: $error) -> Self {
-                Self::Client(error.into())
+                Self::Client { error: error.into() }
             }
         })+
     };
@@ -242,11 +294,42 @@ mod tests {
         let key = EntityKey::new("p", "r");
         for (error, kind) in [
             (Error::from(KeyError::new("a part is missing")), Some(ErrorKind::InvalidInput)),
-            (Error::InvalidInput("too long".to_owned()), Some(ErrorKind::InvalidInput)),
+            (Error::invalid_input("too long"), Some(ErrorKind::InvalidInput)),
             (Error::not_applied(None), Some(ErrorKind::Timeout)),
             (Error::Conflict { key }, None),
         ] {
             assert_eq!((error.kind(), error.is_throttled()), (kind, false), "{error}");
+            assert_eq!(error.is_invalid_input(), kind == Some(ErrorKind::InvalidInput), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn predicates_name_their_variants() {
+        let key = EntityKey::new("p", "r");
+        let table = MockTableService::new().client().table_named::<DynamicEntity>("Orders");
+        let missing = Error::from(table.get(("p", "r")).await.unwrap_err());
+        let (outcome, what, stream) = (Outcome::NotApplied, String::new(), String::new());
+        let predicates = |error: &Error| {
+            [
+                error.is_conflict(),
+                error.is_value_taken(),
+                error.is_lost(),
+                error.is_contended(),
+                error.is_exhausted(),
+                error.is_not_found(),
+            ]
+        };
+        for (at, error) in [
+            (0, Error::Conflict { key: key.clone() }),
+            (0, Error::WrongVersion { stream, expected: 1, version: 2 }),
+            (1, Error::ValueTaken { index: "Email", owner: None }),
+            (2, Error::Lost { token: 1, outcome }),
+            (3, Error::Contended { what, rounds: 3 }),
+            (4, Error::Exhausted { key }),
+            (5, missing),
+        ] {
+            let expected: [bool; 6] = std::array::from_fn(|other| other == at);
+            assert_eq!(predicates(&error), expected, "{error}");
         }
     }
 }

@@ -11,13 +11,13 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use azure_table_client::entity::codec::as_json;
-use azure_table_client::{Confirmation, ETag, ErrorKind, TableClient, TableEntity};
+use azure_table_client::{Confirmation, ETag, EntityKey, ErrorKind, TableClient, TableEntity};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::{Error, backoff, delivery};
+use crate::{Error, backoff, delivery, input};
 use rows::{EventRow, GapCheck, HeadRow};
 use search::Search;
 pub use snapshot::Loaded;
@@ -103,14 +103,22 @@ impl<E> fmt::Debug for EventStream<E> {
 
 impl<E: Serialize + DeserializeOwned> EventStream<E> {
     /// Returns the stream whose PartitionKey is `stream`. Sends nothing; the first append creates the rows.
-    pub fn new<T: TableEntity>(table: &TableClient<T>, stream: impl Into<String>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// The name of the table or the PartitionKey is invalid.
+    pub fn new<T: TableEntity>(
+        table: &TableClient<T>,
+        stream: impl Into<String>,
+    ) -> Result<Self, Error> {
+        let stream = stream.into();
+        input::check_row(table, &EntityKey::new(&*stream, rows::LAST_KEY))?;
+        Ok(Self {
             heads: table.with_entity(),
             events: table.with_entity(),
-            stream: stream.into(),
+            stream,
             known: None,
             event: PhantomData,
-        }
+        })
     }
 
     /// Returns the version of the last event; 0 if the stream is empty. One request.
@@ -146,7 +154,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
         for round in 0.. {
             let found = match self.search(&mut search).await {
                 // An attempt of this call, or of an earlier one with this id, may have been applied.
-                Err(Error::Client(error)) if error.kind() != ErrorKind::InvalidInput => {
+                Err(Error::Client { error }) if error.kind() != ErrorKind::InvalidInput => {
                     return Err(Error::unknown(error));
                 }
                 found => found?,
@@ -167,7 +175,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             backoff::pause(self.heads.clock(), round).await;
             match self.commit(&head, id, &texts).await {
                 Ok(versions) => return Ok(versions),
-                Err(Error::Client(error)) if delivery::was_sent(&error) => {
+                Err(Error::Client { error }) if delivery::was_sent(&error) => {
                     attempt = Some((head.etag, error));
                 }
                 Err(error) => return Err(error),
@@ -238,9 +246,9 @@ fn texts<E: Serialize + DeserializeOwned>(events: &[E]) -> Result<Vec<String>, E
     if events.is_empty() || events.len() > MAX_EVENTS {
         let count = events.len();
         let problem = format!("cannot append {count} events: an append has 1 to {MAX_EVENTS}");
-        return Err(Error::InvalidInput(problem));
+        return Err(Error::invalid_input(problem));
     }
     let text = |event| as_json::encode(event);
     let texts = events.iter().map(text).collect::<Result<_, _>>();
-    texts.map_err(|error| Error::InvalidInput(format!("cannot append an event: {error}")))
+    texts.map_err(|error| Error::invalid_input(format!("cannot append an event: {error}")))
 }

@@ -22,8 +22,7 @@ use uuid::Uuid;
 use self::attempt::Values;
 pub use self::lookup::{Lookup, LookupPlan};
 use self::rows::{HELPERS, IndexRow, Marker, is_helper};
-pub use self::sweep::Swept;
-use crate::{Error, backoff};
+use crate::{Error, backoff, input};
 
 /// The time for which the marker of an attempt is kept, by the clock of the service: the assumption is that no request
 /// is applied later than this after its attempt began. [`Indexed::sweep`] removes older markers.
@@ -70,23 +69,33 @@ impl<T> fmt::Debug for Indexed<T> {
 
 impl<T: HasIndexes + NamedTable> Indexed<T> {
     /// Returns the entities of the table that `T` names, and their indexes. Nothing is sent.
-    pub fn new(service: &TableServiceClient) -> Self {
+    ///
+    /// # Errors
+    /// The errors of [`named`](Self::named).
+    pub fn new(service: &TableServiceClient) -> Result<Self, Error> {
         Self::named(service, T::TABLE_NAME)
     }
 }
 
 impl<T: HasIndexes> Indexed<T> {
     /// Returns the entities of a table by its name, and their indexes. The table of the index rows has this name and the
-    /// suffix `Index`, so that the name has at most 58 characters. Nothing is sent.
-    pub fn named(service: &TableServiceClient, name: &str) -> Self {
+    /// suffix `Index`. Nothing is sent.
+    ///
+    /// # Errors
+    /// The name is not valid, or has more than 58 characters.
+    pub fn named(service: &TableServiceClient, name: impl Into<String>) -> Result<Self, Error> {
+        let name = name.into();
+        let global_rows = service.table_named(format!("{name}Index"));
         let entities = service.table_named::<T>(name);
-        Self {
+        input::check_table(&entities)?;
+        input::check_table(&global_rows)?;
+        Ok(Self {
             markers: entities.with_entity(),
             local_rows: entities.with_entity(),
-            global_rows: service.table_named(format!("{name}Index")),
+            global_rows,
             entities,
             grace: GRACE,
-        }
+        })
     }
 
     /// Sets the time that a writer waits for another writer of the same value before it cancels that write, on its own
@@ -306,7 +315,7 @@ fn check_not_helper(key: &EntityKey) -> Result<(), Error> {
     if !is_helper(&key.row_key) {
         return Ok(());
     }
-    Err(Error::InvalidInput(format!(
+    Err(Error::invalid_input(format!(
         "RowKeys that begin with {HELPERS:?} are reserved for the rows of indexes: {key}"
     )))
 }

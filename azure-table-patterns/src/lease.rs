@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use azure_table_client::entity::IntoKey;
 use azure_table_client::{
     Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, TableClient,
     TableEntity,
@@ -20,8 +21,8 @@ use azure_table_client::{
 use futures_util::future::{Either, select};
 use uuid::Uuid;
 
-use crate::Error;
 use crate::delivery::was_never_applied;
+use crate::{Error, input};
 use held::{Held, Version};
 use row::{Acquisition, LeaseRow};
 
@@ -66,14 +67,29 @@ impl Lease {
     /// Returns the lease in the row with this key, with a time to live from 1 second to 24 hours.
     ///
     /// The row may have more columns, which every call keeps; a row without the columns of a lease is free.
+    ///
+    /// # Errors
+    /// The name of the table or the key is invalid, or the time to live is out of range.
     pub fn new<T: TableEntity>(
         table: &TableClient<T>,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
+        ttl: Duration,
+    ) -> Result<Self, Error> {
+        let key = key.into_key()?;
+        input::check_row(table, &key)?;
+        check_ttl(ttl)?;
+        Ok(Self::in_row(table, key, ttl))
+    }
+
+    /// Returns the lease in a row that exists, with a time to live that was checked.
+    pub(crate) fn in_row<T: TableEntity>(
+        table: &TableClient<T>,
+        key: EntityKey,
         ttl: Duration,
     ) -> Self {
         Self {
             table: table.with_entity(),
-            key: key.into(),
+            key,
             ttl,
             margin: ttl / 10,
             holder: String::new(),
@@ -92,9 +108,18 @@ impl Lease {
     /// Sets the time by which a guard becomes invalid before the time to live ends; a tenth of it by default.
     ///
     /// The clocks of two machines must not drift apart by more than this in one time to live.
-    pub fn margin(mut self, margin: Duration) -> Self {
+    ///
+    /// # Errors
+    /// [`InvalidInput`](Error::InvalidInput) if the margin is not shorter than the time to live.
+    pub fn margin(mut self, margin: Duration) -> Result<Self, Error> {
+        if margin >= self.ttl {
+            let ttl = self.ttl;
+            return Err(Error::invalid_input(format!(
+                "the margin of a lease is shorter than its time to live ({margin:?}, {ttl:?})"
+            )));
+        }
         self.margin = margin;
-        self
+        Ok(self)
     }
 
     /// Acquires the lease only if its row exists: acquiring then never inserts it.
@@ -113,10 +138,8 @@ impl Lease {
     /// # Errors
     /// A request failed. If the [outcome](Error::outcome) is unknown, the lease is not held by this program, although
     /// the row may show it as the holder; the next call of this value resolves that without a wait. With
-    /// [`existing`](Self::existing), 404 if the row does not exist. Before anything is sent: the time to live or the
-    /// margin is out of range, or the client refuses the key.
+    /// [`existing`](Self::existing), 404 if the row does not exist.
     pub async fn acquire_now(&mut self) -> Result<Option<Guard>, Error> {
-        self.check()?;
         let rows = self.table.with_entity::<LeaseRow>();
         let row = if self.inserts {
             rows.get_if_exists(&self.key).primary_only().await?
@@ -141,7 +164,6 @@ impl Lease {
         row: &DynamicEntity,
         arrived: Instant,
     ) -> Result<Option<Guard>, Error> {
-        self.check()?;
         let row: LeaseRow = row.to_entity()?;
         if !self.is_free(&row, arrived)? {
             return Ok(None);
@@ -186,22 +208,6 @@ impl Lease {
                 return failure.map_or(Ok(None), Err);
             }
         }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if !(SHORTEST..=LONGEST).contains(&self.ttl) {
-            let ttl = self.ttl;
-            return Err(Error::InvalidInput(format!(
-                "the time to live of a lease is from 1 s to 24 h ({ttl:?})"
-            )));
-        }
-        if self.margin >= self.ttl {
-            let (margin, ttl) = (self.margin, self.ttl);
-            return Err(Error::InvalidInput(format!(
-                "the margin of a lease is shorter than its time to live ({margin:?}, {ttl:?})"
-            )));
-        }
-        Ok(())
     }
 
     /// Whether no guard of this row can be valid any more.
@@ -308,6 +314,16 @@ impl Lease {
         // Several programs that wait for one row do not all write at once.
         pause + (self.ttl / 20).mul_f64(fastrand::f64())
     }
+}
+
+/// Checks a time to live.
+pub(crate) fn check_ttl(ttl: Duration) -> Result<(), Error> {
+    if !(SHORTEST..=LONGEST).contains(&ttl) {
+        return Err(Error::invalid_input(format!(
+            "the time to live of a lease is from 1 s to 24 h ({ttl:?})"
+        )));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Lease {

@@ -12,11 +12,11 @@ use std::marker::PhantomData;
 use azure_table_client::client::{Query, Transaction};
 use azure_table_client::entity::{IntoKey, KeyRange, TableEntity};
 use azure_table_client::filter::Filter;
-use azure_table_client::{DynamicEntity, Error as ClientError, Outcome, TableClient};
+use azure_table_client::{DynamicEntity, EntityKey, Error as ClientError, Outcome, TableClient};
 use uuid::Uuid;
 
-use crate::Error;
 use crate::delivery::was_never_applied;
+use crate::{Error, input};
 use row::{NewItem, State};
 
 pub use item::Item;
@@ -49,9 +49,17 @@ impl<W: TableEntity> Outbox<W> {
     /// Opens the outbox `name` in the table of its causes. The RowKeys of its items begin with the name and `!`; no
     /// other rows of the table may. Sends nothing.
     ///
-    /// An empty name and a name with `!` are an error of each call.
-    pub fn new<T: TableEntity>(table: &TableClient<T>, name: impl Into<String>) -> Self {
-        Self { table: table.with_entity(), name: name.into(), work: PhantomData }
+    /// # Errors
+    /// The name of the table is invalid, or the name of the outbox: it is empty, or contains `!` or a character that keys
+    /// cannot have.
+    pub fn new<T: TableEntity>(
+        table: &TableClient<T>,
+        name: impl Into<String>,
+    ) -> Result<Self, Error> {
+        let name = name.into();
+        row::check_name(&name)?;
+        input::check_row(table, &EntityKey::new("p", format!("{name}{}", row::SEPARATOR)))?;
+        Ok(Self { table: table.with_entity(), name, work: PhantomData })
     }
 
     /// Applies the transaction of a cause together with the insert of an item: both or neither. The item is the last
@@ -105,7 +113,6 @@ impl<W: TableEntity> Outbox<W> {
     /// # Errors
     /// The errors of a read.
     pub async fn contains(&self, work: &W) -> Result<bool, Error> {
-        row::check_name(&self.name)?;
         let key = row::item_key(&self.name, work)?;
         Ok(self.table.contains(key).primary_only().await?)
     }

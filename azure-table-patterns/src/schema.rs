@@ -93,6 +93,23 @@ pub enum SchemaError {
     },
 }
 
+impl SchemaError {
+    /// Returns whether stored rows would not be read, or would be read as other values.
+    pub const fn is_incompatible(&self) -> bool {
+        matches!(self, Self::Incompatible { .. })
+    }
+
+    /// Returns whether programs of the last version could not read the new rows while both run.
+    pub const fn is_rolling(&self) -> bool {
+        matches!(self, Self::Rolling { .. })
+    }
+
+    /// Returns whether the change is compatible, and only the snapshot has to be updated.
+    pub const fn is_outdated(&self) -> bool {
+        matches!(self, Self::Outdated { .. })
+    }
+}
+
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,11 +5,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use azure_table_client::entity::IntoKey;
 use azure_table_client::{
     DynamicEntity, EntityKey, Error as ClientError, Stored, TableClient, TableEntity,
 };
 
-use crate::{Error, backoff};
+use crate::{Error, backoff, input};
 
 /// The number of rounds in which other programs may write the row first.
 const ROUNDS: u32 = 20;
@@ -39,14 +40,23 @@ impl Sequence {
     /// Returns the sequence in the row with this key. The first number is 1.
     ///
     /// The row may have more columns, which every call keeps, but then it has to exist with its column `Next`.
-    pub fn new<T: TableEntity>(table: &TableClient<T>, key: impl Into<EntityKey>) -> Self {
-        Self { table: table.with_entity(), key: key.into(), block: 100, rest: 0..0 }
+    ///
+    /// # Errors
+    /// The name of the table or the key is invalid.
+    pub fn new<T: TableEntity>(table: &TableClient<T>, key: impl IntoKey) -> Result<Self, Error> {
+        let key = key.into_key()?;
+        input::check_row(table, &key)?;
+        Ok(Self { table: table.with_entity(), key, block: 100, rest: 0..0 })
     }
 
     /// Sets how many numbers [`next`](Self::next) reserves at once; 100 by default.
-    pub fn block_size(mut self, numbers: u32) -> Self {
+    ///
+    /// # Errors
+    /// [`InvalidInput`](Error::InvalidInput) if `numbers` is 0.
+    pub fn block_size(mut self, numbers: u32) -> Result<Self, Error> {
+        check_block(numbers)?;
         self.block = numbers;
-        self
+        Ok(self)
     }
 
     /// Returns a number that no other call returns, from a block in memory; reserves the next block if that is empty.
@@ -58,7 +68,7 @@ impl Sequence {
             return Ok(number);
         }
         self.rest = self.block(self.block).await?;
-        self.rest.next().ok_or_else(|| Error::Exhausted(self.key.clone()))
+        self.rest.next().ok_or_else(|| Error::Exhausted { key: self.key.clone() })
     }
 
     /// Reserves this many numbers, which no other call returns.
@@ -68,16 +78,14 @@ impl Sequence {
     /// wrote the row in each of 20 rounds. A request failed; if the outcome is unknown, the numbers of this call may be
     /// lost, and a later call returns others. [`InvalidInput`](Error::InvalidInput), before anything is sent: `numbers` is 0.
     pub async fn block(&self, numbers: u32) -> Result<Range<i64>, Error> {
-        if numbers == 0 {
-            return Err(Error::InvalidInput("a block has at least one number (0)".to_owned()));
-        }
+        check_block(numbers)?;
         let rows = self.table.with_entity::<Counter>();
         for round in 0..ROUNDS {
             backoff::pause(self.table.clock(), round).await;
             let row = rows.get_if_exists(&self.key).primary_only().await?;
             let first = row.as_ref().map_or(1, |row| row.next);
             let end = first.checked_add(i64::from(numbers));
-            let end = end.ok_or_else(|| Error::Exhausted(self.key.clone()))?;
+            let end = end.ok_or_else(|| Error::Exhausted { key: self.key.clone() })?;
             match self.reserve(row.as_ref(), end).await {
                 Ok(()) => return Ok(first..end),
                 Err(error) if is_lost_race(&error) => {}
@@ -98,6 +106,13 @@ impl Sequence {
         // Another program that reserves as many numbers leaves the same row.
         call.exact().await.map(drop)
     }
+}
+
+fn check_block(numbers: u32) -> Result<(), Error> {
+    if numbers == 0 {
+        return Err(Error::invalid_input("a block has at least one number (0)"));
+    }
+    Ok(())
 }
 
 /// Whether the row has another version than the one that was read. If the cause was an attempt of this program, its

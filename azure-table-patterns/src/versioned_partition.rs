@@ -5,10 +5,11 @@
 use std::fmt;
 
 use azure_table_client::client::{Query, Transaction};
+use azure_table_client::entity::IntoKey;
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{EntityKey, Stored, TableClient, TableEntity};
 
-use crate::Error;
+use crate::{Error, input};
 
 /// The number of reads of the rows before [`read`](VersionedPartition::read) gives up.
 const ROUNDS: u32 = 8;
@@ -52,8 +53,16 @@ where
 {
     /// Returns the partition of the header row with this key. Sends nothing. Insert the header row before the first
     /// read.
-    pub fn new<U: TableEntity>(table: &TableClient<U>, header: EntityKey) -> Self {
-        Self { headers: table.with_entity(), rows: table.with_entity(), header }
+    ///
+    /// # Errors
+    /// The name of the table or the key is invalid.
+    pub fn new<U: TableEntity>(
+        table: &TableClient<U>,
+        header: impl IntoKey,
+    ) -> Result<Self, Error> {
+        let header = header.into_key()?;
+        input::check_row(table, &header)?;
+        Ok(Self { headers: table.with_entity(), rows: table.with_entity(), header })
     }
 
     /// Reads all rows as they were at one moment. One request for the header row, one for each page, and one for the
@@ -113,7 +122,7 @@ where
         let key = header.entity.entity_key().map_err(azure_table_client::Error::from)?;
         if key != self.header {
             let problem = format!("{key} is not the header row of the partition, {}", self.header);
-            return Err(Error::InvalidInput(problem));
+            return Err(Error::invalid_input(problem));
         }
         let transaction = self.headers.transaction().merge(&header.entity, &header.etag);
         Ok(transaction.with_entity())

@@ -6,19 +6,26 @@ mod rows;
 mod sweep;
 mod write;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use azure_table_client::client::Query;
 use azure_table_client::entity::{IntoKey, KeyRange};
 use azure_table_client::filter::Filter;
 use azure_table_client::{DynamicEntity, ETag, EntityKey, TableClient, TableEntity};
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{Error, input};
 use rows::RowKeys;
 use write::Write;
 
 /// How often a read begins again because another program has replaced the entity.
 const ROUNDS: u32 = 20;
 const MIN_REQUEST_BYTES: usize = 4096;
+
+/// The time after which a sweep cancels a write, unless [`WideTable::grace`] sets it. The service refuses signed requests
+/// that are older than 15 minutes.
+pub const GRACE: Duration = Duration::from_secs(3600);
 
 /// A table whose entities may exceed 1 MiB and 252 properties; see the [module](self).
 ///
@@ -28,6 +35,9 @@ pub struct WideTable {
     table: TableClient<DynamicEntity>,
     headers: TableClient<Header>,
     request_bytes: usize,
+    grace: Duration,
+    /// The partitions that a sweep reads; `None` for all.
+    partitions: Option<BTreeSet<String>>,
 }
 
 /// A version of an entity, as its header row states it.
@@ -66,19 +76,50 @@ impl Header {
 }
 
 impl WideTable {
-    /// Creates the access to wide entities in a table, which must exist.
+    /// Creates the access to wide entities in a table, which must exist. Sends nothing.
     ///
     /// Other entities may be in the same partitions if their RowKeys do not contain `!`.
-    pub fn new(table: &TableClient<DynamicEntity>) -> Self {
-        let request_bytes = table.transaction().max_bytes();
-        Self { table: table.clone(), headers: table.with_entity(), request_bytes }
+    ///
+    /// # Errors
+    /// The name of the table is invalid.
+    pub fn new<T: TableEntity>(table: &TableClient<T>) -> Result<Self, Error> {
+        input::check_table(table)?;
+        Ok(Self {
+            table: table.with_entity(),
+            headers: table.with_entity(),
+            request_bytes: table.transaction().max_bytes(),
+            grace: GRACE,
+            partitions: None,
+        })
     }
 
-    /// Sets the size of the requests that write: the default, which is also the maximum, is the limit of the service,
-    /// 4 MiB. Slow connections may need smaller requests. A row is about a quarter of it, but at most 1 MiB.
+    /// Sets the size of the requests that write, from 4 KiB to the limit of the service, which is the default: 4 MiB, or
+    /// 2 MiB on Azure Cosmos DB. Slow connections may need smaller requests. A row is about a quarter of it, but at most
+    /// 1 MiB.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`]: the size is out of range.
+    pub fn request_bytes(self, bytes: usize) -> Result<Self, Error> {
+        let longest = self.table.transaction().max_bytes();
+        if !(MIN_REQUEST_BYTES..=longest).contains(&bytes) {
+            return Err(Error::invalid_input(format!(
+                "a request of wide entities has from {MIN_REQUEST_BYTES} to {longest} bytes ({bytes})"
+            )));
+        }
+        Ok(Self { request_bytes: bytes, ..self })
+    }
+
+    /// Sets the time after which a [`sweep`](Self::sweep) cancels a write that has not ended. It should exceed the time that a
+    /// request can be in flight. The default is [`GRACE`].
     #[must_use]
-    pub fn request_bytes(self, bytes: usize) -> Self {
-        Self { request_bytes: bytes.clamp(MIN_REQUEST_BYTES, self.request_bytes), ..self }
+    pub fn grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// Limits a [`sweep`](Self::sweep) to these partitions, with one query each. By default, it scans the table.
+    #[must_use]
+    pub fn partitions<P: Into<String>>(self, partitions: impl IntoIterator<Item = P>) -> Self {
+        Self { partitions: Some(partitions.into_iter().map(Into::into).collect()), ..self }
     }
 
     /// Reads an entity and its generation, the id of its version; `None` if it does not exist.

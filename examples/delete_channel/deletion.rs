@@ -39,7 +39,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(crate) fn outbox(&self) -> Outbox<Deletion> {
+    pub(crate) fn outbox(&self) -> Result<Outbox<Deletion>, Error> {
         Outbox::new(&self.channels, "delete")
     }
 }
@@ -51,7 +51,7 @@ pub(crate) async fn request_deletion(database: &Database, name: &str) -> Result<
     channel.deleted = true;
     let cause = database.channels.transaction().merge(&channel.entity, &channel.etag);
     let work = Deletion { channel: name.to_owned(), created: channel.created };
-    database.outbox().enqueue(cause, &work).await?;
+    database.outbox()?.enqueue(cause, &work).await?;
     Ok(())
 }
 

@@ -57,8 +57,8 @@ async fn contents(database: &Database, name: &str) -> (bool, u64, bool) {
 }
 
 fn worker(service: &TableServiceClient, name: &str) -> Worker<Deletion> {
-    let outbox = Database::open(service).outbox();
-    outbox.worker(name).ttl(TTL).waits(Duration::ZERO, Duration::ZERO)
+    let outbox = Database::open(service).outbox().unwrap();
+    outbox.worker(name).ttl(TTL).unwrap().waits(Duration::ZERO, Duration::ZERO)
 }
 
 /// Deletes the channels of all items that can be acquired.

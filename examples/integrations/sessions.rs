@@ -139,7 +139,7 @@ async fn visit(builder: TableServiceClientBuilder) -> Result<(), AnyError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
     tokio::select! {
-        served = axum::serve(listener, app(TableStore::new(&table))) => served?,
+        served = axum::serve(listener, app(TableStore::new(&table)?)) => served?,
         visited = visit::visit(&url, &table) => visited?,
     }
     table.delete_table().await?;
@@ -150,7 +150,7 @@ async fn serve(builder: TableServiceClientBuilder, address: &str) -> Result<(), 
     let table = builder.build()?.table_named::<DynamicEntity>("ExampleSessions");
     table.create_if_not_exists().await?;
     // The clocks of the web servers are synchronized: they do not differ by an hour.
-    let store = TableStore::new(&table).margin(HOUR);
+    let store = TableStore::new(&table)?.margin(HOUR);
     let listener = TcpListener::bind(address).await?;
     println!("Serving http://{} until Ctrl-C.", listener.local_addr()?);
     let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };

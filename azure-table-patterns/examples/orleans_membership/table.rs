@@ -186,14 +186,17 @@ pub(crate) struct MembershipTable {
 }
 
 impl MembershipTable {
-    pub(crate) fn new<T: TableEntity>(table: &TableClient<T>, cluster: &str) -> Self {
+    pub(crate) fn new<T: TableEntity>(
+        table: &TableClient<T>,
+        cluster: &str,
+    ) -> Result<Self, Error> {
         let header = EntityKey::new(cluster, VERSION_ROW);
         let cluster = cluster.to_owned();
-        Self {
-            partition: VersionedPartition::new(table, header),
+        Ok(Self {
+            partition: VersionedPartition::new(table, header)?,
             silos: table.with_entity(),
             cluster,
-        }
+        })
     }
 
     /// Inserts the version rows, unless they exist.
@@ -350,7 +353,9 @@ fn committed(result: Result<(), ClientError>) -> Result<bool, Error> {
 }
 
 fn not_read(silo: &Silo) -> Error {
-    Error::InvalidInput(format!("silo {} has no ETag: read it before it is updated", silo.row))
+    Error::InvalidInput {
+        reason: format!("silo {} has no ETag: read it before it is updated", silo.row),
+    }
 }
 
 /// The form in which Orleans writes times.

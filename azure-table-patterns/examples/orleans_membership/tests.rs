@@ -21,7 +21,7 @@ fn now() -> DateTime<Utc> {
 async fn prepare(mock: &MockTableService) -> (TableClient<Silo>, MembershipTable) {
     let table = mock.client().table_named::<Silo>(TABLE);
     table.create().await.unwrap();
-    let membership = MembershipTable::new(&table, CLUSTER);
+    let membership = MembershipTable::new(&table, CLUSTER).unwrap();
     membership.initialize().await.unwrap();
     membership.initialize().await.unwrap();
     (table, membership)

@@ -73,10 +73,10 @@ pub(crate) struct Shop {
 }
 
 impl Shop {
-    pub(crate) fn open(service: &TableServiceClient) -> Self {
+    pub(crate) fn open(service: &TableServiceClient) -> Result<Self, Error> {
         let orders = service.table();
-        let outbox = Outbox::new(&orders, "purchase");
-        Self { orders, stock: service.table(), outbox }
+        let outbox = Outbox::new(&orders, "purchase")?;
+        Ok(Self { orders, stock: service.table(), outbox })
     }
 
     /// Stores the order and the work in one transaction, in the partition of the customer.

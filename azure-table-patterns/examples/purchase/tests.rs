@@ -23,7 +23,7 @@ fn order(customer: &str, quantity: i32) -> Order {
 
 /// A shop with some chairs.
 async fn open(mock: &MockTableService) {
-    let shop = Shop::open(&mock.client());
+    let shop = Shop::open(&mock.client()).unwrap();
     shop.orders.create().await.unwrap();
     shop.stock.create().await.unwrap();
     let chair = Article { name: "chair".to_owned(), row: ARTICLE.to_owned(), left: LEFT };
@@ -32,7 +32,7 @@ async fn open(mock: &MockTableService) {
 
 /// Places an order, and repeats it while its outcome is unknown. An order that exists is placed.
 async fn place(service: &TableServiceClient, order: &Order) {
-    let shop = Shop::open(service);
+    let shop = Shop::open(service).unwrap();
     while let Err(error) = shop.place(order).await {
         if error.client().and_then(|refusal| refusal.code()) == Some(&EntityAlreadyExists) {
             return;
@@ -43,8 +43,9 @@ async fn place(service: &TableServiceClient, order: &Order) {
 
 /// Runs a worker until no item is left.
 async fn work(service: &TableServiceClient, name: &str) {
-    let shop = Shop::open(service);
-    let mut worker = shop.outbox.worker(name).ttl(TTL).waits(Duration::ZERO, Duration::ZERO);
+    let shop = Shop::open(service).unwrap();
+    let mut worker =
+        shop.outbox.worker(name).ttl(TTL).unwrap().waits(Duration::ZERO, Duration::ZERO);
     for _ in 0..100 {
         while let Some(item) = worker.next().await.unwrap() {
             let ended = shop.fulfil(&item.work).await;
@@ -60,7 +61,7 @@ async fn work(service: &TableServiceClient, name: &str) {
 
 /// Checks that an order is confirmed only with its articles, and that no article is lost. Returns the states.
 async fn check(mock: &MockTableService, orders: &[Order]) -> Vec<Option<State>> {
-    let shop = Shop::open(&mock.client());
+    let shop = Shop::open(&mock.client()).unwrap();
     let (mut left, mut granted) = (0, Vec::new());
     for row in shop.stock.query().partition("chair").await.unwrap() {
         match row {
@@ -128,7 +129,7 @@ async fn workers_at_the_same_time_decide_once() {
     join_all(orders.iter().map(|order| place(&service, order))).await;
     join_all(["a", "b", "c"].map(|name| work(&service, name))).await;
     // An attempt that comes late finds the decision.
-    let shop = Shop::open(&service);
+    let shop = Shop::open(&service).unwrap();
     for Order { customer, id, article, quantity, .. } in orders.clone() {
         let work = shop::Purchase { customer, order: id, article, quantity };
         shop.fulfil(&work).await.unwrap();

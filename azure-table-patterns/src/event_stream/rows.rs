@@ -88,7 +88,7 @@ pub(super) fn key(version: u64) -> String {
 pub(super) fn versions(version: u64, count: usize) -> Result<(u64, u64), Error> {
     let last = version.checked_add(count as u64).filter(|last| i64::try_from(*last).is_ok());
     let last = last.ok_or_else(|| {
-        Error::InvalidInput(format!(
+        Error::invalid_input(format!(
             "cannot append {count} events after version {version}: the last version is {LAST_KEY}"
         ))
     })?;
@@ -150,8 +150,8 @@ mod tests {
         let largest = i64::MAX as u64;
         assert_eq!(versions(0, 99).unwrap(), (1, 99));
         assert_eq!(versions(largest - 2, 2).unwrap(), (largest - 1, largest));
-        assert!(matches!(versions(largest - 2, 3), Err(Error::InvalidInput(_))));
-        assert!(matches!(versions(u64::MAX, 1), Err(Error::InvalidInput(_))));
+        assert!(matches!(versions(largest - 2, 3), Err(Error::InvalidInput { .. })));
+        assert!(matches!(versions(u64::MAX, 1), Err(Error::InvalidInput { .. })));
     }
 
     #[test]

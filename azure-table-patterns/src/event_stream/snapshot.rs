@@ -1,6 +1,6 @@
 //! Snapshots: the state after the events up to a version.
 
-use azure_table_client::ETag;
+use azure_table_client::Stored;
 use azure_table_client::entity::codec::as_json;
 use futures_util::TryStreamExt;
 use serde::Serialize;
@@ -37,7 +37,8 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
         let stream = self.stream.clone();
         let mut loaded = match self.snapshot().await? {
             None => Loaded { state: S::default(), version: 0, stream },
-            Some((row, _)) => {
+            Some(row) => {
+                let row = row.into_inner();
                 let state = as_json::decode(row.state).map_err(|error| {
                     rows::invalid_row(&self.stream, rows::SNAPSHOT, error.to_string())
                 })?;
@@ -67,22 +68,22 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             let (from, to) = (&loaded.stream, &self.stream);
             let problem =
                 format!("cannot store a state of stream {from:?} as a snapshot of {to:?}");
-            return Err(Error::InvalidInput(problem));
+            return Err(Error::invalid_input(problem));
         }
         let state = as_json::encode(&loaded.state)
-            .map_err(|error| Error::InvalidInput(format!("cannot store a snapshot: {error}")))?;
+            .map_err(|error| Error::invalid_input(format!("cannot store a snapshot: {error}")))?;
         let row = SnapshotRow::new(&self.stream, loaded.version, state);
         let snapshots = self.events.with_entity::<SnapshotRow>();
         for round in 0.. {
             let stored = match self.snapshot().await {
                 // The snapshot of an earlier round may have been applied.
-                Err(Error::Client(error)) if round > 0 => return Err(Error::unknown(error)),
+                Err(Error::Client { error }) if round > 0 => return Err(Error::unknown(error)),
                 stored => stored?,
             };
             let written = match stored {
-                Some((stored, _)) if stored.version >= loaded.version => return Ok(()),
+                Some(stored) if stored.version >= loaded.version => return Ok(()),
                 _ if round == ROUNDS => break,
-                Some((_, etag)) => snapshots.replace(&row, etag).await,
+                Some(stored) => snapshots.replace(&row, &stored.etag).await,
                 None => snapshots.insert(&row).await,
             };
             match written {
@@ -102,12 +103,9 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
         })
     }
 
-    async fn snapshot(&self) -> Result<Option<(SnapshotRow, ETag)>, Error> {
+    async fn snapshot(&self) -> Result<Option<Stored<SnapshotRow>>, Error> {
         let key = (self.stream.clone(), rows::SNAPSHOT);
-        let row = self.events.with_entity::<SnapshotRow>().get_if_exists(key);
-        Ok(row.primary_only().await?.map(|row| {
-            let etag = row.etag.clone();
-            (row.into_inner(), etag)
-        }))
+        let snapshots = self.events.with_entity::<SnapshotRow>();
+        Ok(snapshots.get_if_exists(key).primary_only().await?)
     }
 }

@@ -19,6 +19,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The texts of the values of an entity, in the order of the indexes.
 pub(super) type Values = Vec<Option<String>>;
 
+/// The result for a row whose attempt has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// The entity has the value, and the row is confirmed.
+    HasValue,
+    /// The entity does not have the value, and the row was removed.
+    Removed,
+    /// The entity does not have the value, and another program changed or removed the row.
+    Changed,
+}
+
 /// A write of an entity.
 pub(super) struct Attempt {
     pub(super) id: Uuid,
@@ -143,7 +154,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
                     Err(error) if has_changed(&error) => {}
                     Err(error) => return Err(error.into()),
                 }
-            } else if self.settle(&found, index, text).await? {
+            } else if self.settle(&found, index, text).await? == Settled::HasValue {
                 return Err(Error::ValueTaken { index: index.property, owner: Some(owner) });
             }
         }
@@ -192,8 +203,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         }
     }
 
-    /// Confirms or deletes a row whose attempt has ended, according to its entity. Returns whether the entity has the
-    /// value.
+    /// Confirms or deletes a row whose attempt has ended, according to its entity.
     ///
     /// The order matters: the row is read first, then its attempt ends, then the entity is read. Every later change of
     /// the entity to this value first changes the row, so that the condition of the delete fails.
@@ -202,19 +212,20 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         found: &Stored<IndexRow>,
         index: &IndexDefinition,
         text: &str,
-    ) -> Result<bool, Error> {
-        let has_value = self.has_value(&found.target(), index, text).await?;
-        if !has_value {
-            match self.global_rows.delete_if_exists(found.key(), &found.etag).await {
-                Err(error) if !has_changed(&error) => return Err(error.into()),
-                _ => {}
-            }
-        } else if !found.confirmed {
+    ) -> Result<Settled, Error> {
+        if !self.has_value(&found.target(), index, text).await? {
+            return match self.global_rows.delete_if_exists(found.key(), &found.etag).await {
+                Ok(true) => Ok(Settled::Removed),
+                Err(error) if !has_changed(&error) => Err(error.into()),
+                _ => Ok(Settled::Changed),
+            };
+        }
+        if !found.confirmed {
             // The next contender and the sweeper retry a request that fails here.
             let confirmed = found.entity.clone().confirmed();
             drop(self.global_rows.replace(&confirmed, &found.etag).await);
         }
-        Ok(has_value)
+        Ok(Settled::HasValue)
     }
 
     /// Removes the reservations of an attempt that was never applied and never will be. The next contender and the

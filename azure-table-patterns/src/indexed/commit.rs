@@ -40,7 +40,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
                 self.release(&attempt).await;
                 // The outcome of the error is that of a reservation. The transaction was not sent.
                 return Err(match error {
-                    Error::Client(error) if error.outcome() != Outcome::NotApplied => {
+                    Error::Client { error } if error.outcome() != Outcome::NotApplied => {
                         Error::not_applied(Some(error))
                     }
                     error => error,

@@ -48,14 +48,14 @@ impl<T: HasIndexes> Lookup<T> {
         let index = T::INDEXES.iter().find(|index| index.property == property);
         let of = index
             .ok_or_else(|| {
-                Error::InvalidInput(format!(
+                Error::invalid_input(format!(
                     "{property} has no index: declare it by #[table(index(by = \"…\"))], or query the entities"
                 ))
             })
             .and_then(|index| match value {
                 Ok(Some(value)) => Ok((index, rows::text(index, &value)?)),
-                Ok(None) => Err(Error::InvalidInput(format!("an index by {property} holds no missing value"))),
-                Err(error) => Err(Error::InvalidInput(format!("the value of {property} has no key: {error}"))),
+                Ok(None) => Err(Error::invalid_input(format!("an index by {property} holds no missing value"))),
+                Err(error) => Err(Error::invalid_input(format!("the value of {property} has no key: {error}"))),
             });
         Self { indexed, of, partition: None }
     }
@@ -84,11 +84,11 @@ impl<T: HasIndexes> Lookup<T> {
     fn checked(&self) -> Result<(&'static IndexDefinition, &str), Error> {
         let (index, text) = self.of.as_ref().map_err(Clone::clone)?;
         match (index.in_partition, &self.partition) {
-            (true, None) => Err(Error::InvalidInput(format!(
+            (true, None) => Err(Error::invalid_input(format!(
                 "the index by {} is within partitions: name one by `.partition(…)`",
                 index.property
             ))),
-            (false, Some(_)) => Err(Error::InvalidInput(format!(
+            (false, Some(_)) => Err(Error::invalid_input(format!(
                 "the index by {} is across partitions: remove `.partition(…)`",
                 index.property
             ))),
@@ -108,7 +108,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Lookup<T> {
     pub async fn one(self) -> Result<Option<Stored<T>>, Error> {
         let (index, text) = self.checked()?;
         if !index.unique {
-            return Err(Error::InvalidInput(format!(
+            return Err(Error::invalid_input(format!(
                 "the index by {} is not unique: call `all`",
                 index.property
             )));

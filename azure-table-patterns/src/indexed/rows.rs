@@ -133,7 +133,7 @@ fn escaped(text: &str) -> Result<String, Error> {
 /// Returns the text of a value in keys. Equal values have equal texts.
 pub(super) fn text(index: &IndexDefinition, value: &EdmValue) -> Result<String, Error> {
     let refused = |why: &str| {
-        Err(Error::InvalidInput(format!(
+        Err(Error::invalid_input(format!(
             "the value of {} cannot be in an index: {why}",
             index.property
         )))

@@ -6,26 +6,14 @@ use azure_table_client::entity::{HasIndexes, IndexDefinition, KeyRange};
 use azure_table_client::filter::{CompareOp, Filter};
 use futures_util::TryStreamExt as _;
 
+use super::attempt::Settled;
 use super::rows::{HELPERS, IndexRow, MARKERS, Marker};
 use super::{Indexed, MARKER_RETENTION};
-use crate::Error;
-
-/// The rows that a sweep found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Swept {
-    /// The index rows that were read.
-    pub rows: u64,
-    /// Rows of attempts that did not end within the grace time. The sweep has ended the attempts.
-    pub unfinished: u64,
-    /// Rows whose entity does not have the value. The sweep has removed them, unless another program changed them.
-    pub dangling: u64,
-    /// Markers older than [`MARKER_RETENTION`] that were removed.
-    pub markers: u64,
-}
+use crate::{Error, Swept};
 
 impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// Ends the attempts of programs that stopped, removes the index rows that point to nothing, and old markers.
+    /// [`scanned`](Swept::scanned) counts index rows.
     ///
     /// Nothing depends on it but space and speed: readers verify entities, and a writer that meets an unfinished attempt
     /// ends it. Run it once a day, or after a crash. It reads both tables once and each entity once for each of its
@@ -46,7 +34,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         let mut unfinished = Vec::new();
         let mut rows = self.global_rows.query().allow_scan().primary_only().stream();
         while let Some(row) = rows.try_next().await? {
-            swept.rows += 1;
+            swept.scanned += 1;
             if row.confirmed {
                 self.verify(&row, swept).await?;
             } else {
@@ -83,9 +71,9 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
 
     async fn settle_counted(&self, row: &Stored<IndexRow>, swept: &mut Swept) -> Result<(), Error> {
         if let Some((index, text)) = Self::index_of(row)
-            && !self.settle(row, index, text).await?
+            && self.settle(row, index, text).await? == Settled::Removed
         {
-            swept.dangling += 1;
+            swept.removed += 1;
         }
         Ok(())
     }
@@ -112,7 +100,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             Ok(report) => report,
             Err(error) => error.into_report(),
         };
-        swept.markers += report.progress.applied;
+        swept.removed += report.progress.applied;
         report.stopped_by().map_or(Ok(()), |error| Err(error.clone().into()))
     }
 

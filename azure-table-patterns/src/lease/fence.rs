@@ -1,6 +1,6 @@
 //! Rows outside the partition of a lease, which refuse the tokens of earlier holders.
 
-use azure_table_client::{DynamicEntity, EntityKey, Outcome, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, EntityKey, Outcome, TableClient, TableEntity, Written};
 
 use crate::delivery::was_never_applied;
 use crate::{Error, backoff};
@@ -40,8 +40,8 @@ struct Fenced {
 /// # let devices = service.table_named::<DynamicEntity>("Devices");
 /// # locks.create().await?;
 /// # devices.create().await?;
-/// let mut first = Lease::new(&locks, ("devices", "7"), Duration::from_secs(30));
-/// let mut second = Lease::new(&locks, ("devices", "7"), Duration::from_secs(30));
+/// let mut first = Lease::new(&locks, ("devices", "7"), Duration::from_secs(30))?;
+/// let mut second = Lease::new(&locks, ("devices", "7"), Duration::from_secs(30))?;
 /// let Some(guard) = first.acquire_now().await? else { return Ok(()) };
 /// let old = guard.token();
 /// guard.release().await?;
@@ -65,10 +65,10 @@ pub async fn merge_fenced<T: TableEntity>(
     table: &TableClient<T>,
     entity: &T,
     token: i64,
-) -> Result<(), Error> {
+) -> Result<Written, Error> {
     let row = DynamicEntity::from_entity(entity)?;
     if row.value(TOKEN).is_some() {
-        return Err(Error::InvalidInput(format!("only `merge_fenced` writes `{TOKEN}`")));
+        return Err(Error::invalid_input(format!("only `merge_fenced` writes `{TOKEN}`")));
     }
     let row = row.with(TOKEN, token);
     let key: &EntityKey = row.key();
@@ -87,7 +87,7 @@ pub async fn merge_fenced<T: TableEntity>(
             None => rows.insert(&row).await,
         };
         match written {
-            Ok(_) => return Ok(()),
+            Ok(written) => return Ok(written),
             Err(error) => {
                 let is_lost_race =
                     error.is_conflict() || error.is_precondition_failed() || error.is_not_found();

@@ -93,7 +93,7 @@ impl Guard {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let jobs = MockTableService::new().client().table_named::<DynamicEntity>("Jobs");
     /// # jobs.create().await?;
-    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30));
+    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30))?;
     /// if let Some(guard) = lease.acquire_now().await? {
     ///     let report = DynamicEntity::new("imports", "2009-04-14").with("Rows", 1200);
     ///     guard.commit(|tx| tx.insert(&report)).await?;

@@ -296,7 +296,7 @@ fn may_be_applied(error: &ClientError) -> bool {
 
 fn unresolved(error: ClientError, is_open: bool) -> Failure {
     let is_known = !is_open || error.outcome() != Outcome::NotApplied;
-    Failure::Error(if is_known { Error::Client(error) } else { Error::unknown(error) })
+    Failure::Error(if is_known { Error::Client { error } } else { Error::unknown(error) })
 }
 
 impl Failure {

@@ -27,7 +27,7 @@ impl Guard {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let jobs = MockTableService::new().client().table_named::<DynamicEntity>("Jobs");
     /// # jobs.create().await?;
-    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30));
+    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30))?;
     /// let Some(guard) = lease.acquire_now().await? else { return Ok(()) };
     /// tokio::spawn(guard.renewal());
     /// for file in ["a.csv", "b.csv"] {
@@ -56,7 +56,7 @@ impl Guard {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let jobs = MockTableService::new().client().table_named::<DynamicEntity>("Jobs");
     /// # jobs.create().await?;
-    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30));
+    /// let mut lease = Lease::new(&jobs, ("imports", "lease"), Duration::from_secs(30))?;
     /// let Some(guard) = lease.acquire_now().await? else { return Ok(()) };
     /// let work = async {
     ///     let report = DynamicEntity::new("imports", "2009-04-14").with("Rows", 1200);

@@ -110,11 +110,11 @@ pub(super) fn released(columns: DynamicEntity) -> DynamicEntity {
 pub(super) fn check_columns(key: &EntityKey, columns: &DynamicEntity) -> Result<(), Error> {
     let other = columns.key();
     if other != key {
-        return Err(Error::InvalidInput(format!("the row of the lease is {key}, not {other}")));
+        return Err(Error::invalid_input(format!("the row of the lease is {key}, not {other}")));
     }
     match columns.properties().find(|(name, _)| COLUMNS.contains(name)) {
         Some((name, _)) => {
-            Err(Error::InvalidInput(format!("only the lease writes its column `{name}`")))
+            Err(Error::invalid_input(format!("only the lease writes its column `{name}`")))
         }
         None => Ok(()),
     }

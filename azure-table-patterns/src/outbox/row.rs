@@ -7,7 +7,7 @@ use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWri
 use azure_table_client::{DynamicEntity, ETag, EntityKey, TableEntity};
 use uuid::Uuid;
 
-use crate::lease;
+use crate::{Error, lease};
 
 const PROGRESS: &str = "Progress";
 const RETRY_MS: &str = "RetryMs";
@@ -97,10 +97,11 @@ pub(super) fn resumed(key: &EntityKey, state: &State) -> DynamicEntity {
 }
 
 /// Checks that the RowKeys of an outbox of this name are a range without those of another outbox.
-pub(super) fn check_name(name: &str) -> Result<(), EncodeError> {
+pub(super) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.contains(SEPARATOR) {
-        let text = format!("outbox name {name:?}: it must not be empty or contain {SEPARATOR:?}");
-        return Err(EncodeError::Other(text));
+        return Err(Error::invalid_input(format!(
+            "outbox name {name:?}: it must not be empty or contain {SEPARATOR:?}"
+        )));
     }
     Ok(())
 }
@@ -116,7 +117,6 @@ pub(super) fn columns_of<W: TableEntity>(
     name: &str,
     work: &W,
 ) -> Result<DynamicEntity, EncodeError> {
-    check_name(name)?;
     let key = item_key(name, work)?;
     let mut row = DynamicEntity::new(key.partition_key, key.row_key);
     for (column, value) in DynamicEntity::from_entity(work)? {

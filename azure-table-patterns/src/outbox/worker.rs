@@ -15,7 +15,7 @@ use super::item::HeldItem;
 use super::row::{self, State};
 use super::{Item, Outbox};
 use crate::Error;
-use crate::lease::{Guard, Lease};
+use crate::lease::{Guard, Lease, check_ttl};
 
 /// Finds the items of an [`Outbox`] and runs their steps, one item at a time. [`run`](Self::run) does this until the
 /// program stops.
@@ -112,10 +112,13 @@ impl<W: TableEntity> Worker<W> {
 
     /// Sets the time to live of the leases of this worker; by default, 60 s. Each request of an [`Item`] begins it
     /// again. If the worker stops, another one takes the item over after this time.
-    #[must_use]
-    pub fn ttl(mut self, ttl: Duration) -> Self {
+    ///
+    /// # Errors
+    /// [`InvalidInput`](Error::InvalidInput) if the time to live is not from 1 second to 24 hours.
+    pub fn ttl(mut self, ttl: Duration) -> Result<Self, Error> {
+        check_ttl(ttl)?;
         self.ttl = ttl;
-        self
+        Ok(self)
     }
 
     /// Sets the number of attempts without progress after which an item is parked; by default, 10. An attempt of a
@@ -163,12 +166,10 @@ impl<W: TableEntity> Worker<W> {
     /// free when its lease ends.
     ///
     /// # Errors
-    /// The items could not be queried; the next call begins again. Before anything is sent: the name of the outbox is
-    /// empty or contains `!`, or the time to live is not from 1 second to 24 hours. Failures of single items are in
-    /// [`Pass::failed`].
+    /// The items could not be queried; the next call begins again. Failures of single items are in [`Pass::failed`].
     pub async fn next(&mut self) -> Result<Option<Item<W>>, Error> {
         if self.cursor.is_none() {
-            self.begin()?;
+            self.begin();
         }
         while let Some(cursor) = &mut self.cursor {
             match cursor.rows.try_next().await {
@@ -220,16 +221,13 @@ impl<W: TableEntity> Worker<W> {
         &self.pass
     }
 
-    fn begin(&mut self) -> Result<(), Error> {
-        row::check_name(&self.outbox.name)?;
-        Lease::new(&self.outbox.table, ("", ""), self.ttl).check()?;
+    fn begin(&mut self) {
         let mut partitions = self.partitions.clone();
         partitions.reverse();
         let rows = self.outbox.rows(partitions.pop().as_deref()).stream();
         self.cursor = Some(Cursor { rows, partitions });
         self.pass = Pass::default();
         self.passes += 1;
-        Ok(())
     }
 
     /// Acquires an item if it is free and its wait has passed.
@@ -237,7 +235,8 @@ impl<W: TableEntity> Worker<W> {
         match self.try_acquire(row).await {
             Ok(item) => return item,
             // Another worker has deleted it since the query.
-            Err(Error::Client(gone)) if gone.code() == Some(&ErrorCode::ResourceNotFound) => {}
+            Err(Error::Client { error: gone })
+                if gone.code() == Some(&ErrorCode::ResourceNotFound) => {}
             Err(error) if error.kind() == Some(ErrorKind::Decode) => self.park(row, error).await,
             Err(error) => self.failed(row.key(), &error),
         }
@@ -292,7 +291,7 @@ impl<W: TableEntity> Worker<W> {
     fn look(&mut self, row: &DynamicEntity, now: Instant) -> &mut Sighting {
         let (outbox, holder, ttl) = (&self.outbox, &self.holder, self.ttl);
         let sighting = self.sightings.entry(row.key().clone()).or_insert_with(|| {
-            let lease = Lease::new(&outbox.table, row.key().clone(), ttl);
+            let lease = Lease::in_row(&outbox.table, row.key().clone(), ttl);
             let lease = lease.existing().holder(holder);
             Sighting { lease, etag: None, since: now, pass: 0 }
         });

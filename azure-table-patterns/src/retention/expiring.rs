@@ -1,24 +1,28 @@
 //! Rows that expire one by one.
 
+use std::collections::BTreeSet;
+use std::error::Error as _;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use azure_table_client::bulk::BulkError;
 use azure_table_client::client::Query;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::entity::IntoKey;
+use azure_table_client::entity::{DecodeError, IntoKey};
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::limits::check_property_name;
-use azure_table_client::{DynamicEntity, ETag, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, Error as ClientError, Stored, TableClient, TableEntity};
 
 use super::MARGIN;
-use crate::Error;
+use crate::{Error, Swept, input};
 
 /// A table whose rows expire at the time in one of their columns.
 pub struct Expiring<T> {
     table: TableClient<T>,
     column: String,
     margin: Duration,
+    /// The partitions that a sweep reads; `None` for all.
+    partitions: Option<BTreeSet<String>>,
 }
 
 impl<T: TableEntity + Send + 'static> Expiring<T> {
@@ -26,15 +30,17 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
     /// column is neither returned nor removed: rows that never expire need a time in the far future.
     ///
     /// # Errors
-    /// The column has an invalid name, or `T` does not have it.
-    pub fn new(table: &TableClient<T>, column: &str) -> Result<Self, Error> {
-        check_property_name(column).map_err(azure_table_client::Error::from)?;
-        if !T::KEEPS_OTHERS && !T::COLUMNS.contains(&column) {
-            return Err(Error::InvalidInput(format!(
+    /// The name of the table is invalid, the column has an invalid name, or `T` does not have it.
+    pub fn new(table: &TableClient<T>, column: impl Into<String>) -> Result<Self, Error> {
+        let column = column.into();
+        input::check_table(table)?;
+        check_property_name(&column).map_err(ClientError::from)?;
+        if !T::KEEPS_OTHERS && !T::COLUMNS.contains(&&*column) {
+            return Err(Error::invalid_input(format!(
                 "the entity does not have a column {column:?}"
             )));
         }
-        let table = Self { table: table.clone(), column: column.to_owned(), margin: MARGIN };
+        let table = Self { table: table.clone(), column, margin: MARGIN, partitions: None };
         // Refuses the words of filters, such as `not`.
         table.expiry(CompareOp::Gt, EdmDateTime::MIN)?;
         Ok(table)
@@ -47,22 +53,30 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
         Self { margin, ..self }
     }
 
-    /// Reads a row and its version; `None` if it does not exist, or has expired by the clock of this program.
+    /// Limits a [`sweep`](Self::sweep) to these partitions, with one query each. By default, it scans the table.
+    #[must_use]
+    pub fn partitions<P: Into<String>>(self, partitions: impl IntoIterator<Item = P>) -> Self {
+        Self { partitions: Some(partitions.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// Reads a row; `None` if it does not exist, or has expired by the clock of this program.
     ///
     /// # Errors
     /// A request failed, or the row is not a valid `T`.
-    pub async fn get(&self, key: impl IntoKey) -> Result<Option<(T, ETag)>, Error> {
-        let rows = self.table.with_entity::<DynamicEntity>();
-        let Some(row) = rows.get_if_exists(key).primary_only().await? else { return Ok(None) };
-        let expiry = match row.value(&self.column) {
-            Some(EdmValue::DateTime(expiry)) => *expiry,
-            _ => return Ok(None),
+    pub async fn get(&self, key: impl IntoKey) -> Result<Option<Stored<T>>, Error> {
+        let row = match self.table.get_if_exists(key).primary_only().await {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(None),
+            Err(error) if is_about(&error, &self.column) => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
-        if expiry <= time(self.table.clock().now())? {
-            return Ok(None);
-        }
-        let entity = row.to_entity().map_err(azure_table_client::Error::from)?;
-        Ok(Some((entity, row.etag.clone())))
+        let columns = DynamicEntity::from_entity(&row.entity)?;
+        let now = time(self.table.clock().now())?;
+        let is_current = matches!(
+            columns.value(&self.column),
+            Some(EdmValue::DateTime(expiry)) if *expiry > now
+        );
+        Ok(is_current.then_some(row))
     }
 
     /// Returns a query of the rows that have not expired by now, by the clock of this program.
@@ -75,42 +89,59 @@ impl<T: TableEntity + Send + 'static> Expiring<T> {
         Ok(self.table.query().matching(&current).primary_only())
     }
 
-    /// Removes the rows that have expired, and returns their number. A row that changes after it was found stays, so
-    /// that its expiry can be extended at any time.
-    ///
-    /// `refine` narrows the sweep to a range of keys. Without a range, the sweep scans the table; for a client that
-    /// refuses scans, `refine` calls `allow_scan`.
+    /// Removes the rows that have expired, in the table or in the [partitions](Self::partitions) that were set. A row that
+    /// changes after it was found stays, so that its expiry can be extended at any time.
     ///
     /// # Errors
     /// A request failed, so that the sweep ended. Sweep again: it finds the remaining rows.
-    pub async fn sweep(&self, refine: impl FnOnce(Query<T>) -> Query<T>) -> Result<u64, Error> {
+    pub async fn sweep(&self) -> Result<Swept, Error> {
+        let mut swept = Swept::default();
         let bound = self.table.clock().now().checked_sub(self.margin);
         let bound = bound.and_then(|bound| EdmDateTime::from_system_time(bound).ok());
-        let Some(bound) = bound else { return Ok(0) };
+        let Some(bound) = bound else { return Ok(swept) };
         let expired = self.expiry(CompareOp::Le, bound)?;
-        let expired = refine(self.table.query().matching(&expired).primary_only());
+        let expired = self.table.query().matching(&expired).primary_only();
+        match &self.partitions {
+            None => self.remove(expired.allow_scan(), &mut swept).await?,
+            Some(partitions) => {
+                for partition_key in partitions {
+                    self.remove(expired.clone().partition(partition_key), &mut swept).await?;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Removes the rows of a query that have not changed since.
+    async fn remove(&self, expired: Query<T>, swept: &mut Swept) -> Result<(), Error> {
         let run = self.table.bulk().delete_found(expired).await;
         let report = run.unwrap_or_else(BulkError::into_report);
-        match report.stopped_by() {
-            Some(error) => Err(error.clone().into()),
-            None => Ok(report.progress.applied),
-        }
+        swept.scanned += report.progress.read;
+        swept.removed += report.progress.applied;
+        report.stopped_by().map_or(Ok(()), |error| Err(error.clone().into()))
     }
 
     /// Compares the expiry of rows with a time.
     fn expiry(&self, op: CompareOp, time: EdmDateTime) -> Result<Filter, Error> {
         let filter = Filter::compare(self.column.as_str(), op, time);
-        Ok(filter.map_err(azure_table_client::Error::from)?)
+        Ok(filter.map_err(ClientError::from)?)
     }
 }
 
-fn time(now: SystemTime) -> Result<EdmDateTime, azure_table_client::Error> {
+/// Whether a row could not be read because of this column: it is missing, or not a valid value of `T`.
+fn is_about(error: &ClientError, column: &str) -> bool {
+    let source = error.source().and_then(|it| it.downcast_ref::<DecodeError>());
+    source.is_some_and(|error| error.property() == column)
+}
+
+fn time(now: SystemTime) -> Result<EdmDateTime, ClientError> {
     Ok(EdmDateTime::from_system_time(now)?)
 }
 
 impl<T> Clone for Expiring<T> {
     fn clone(&self) -> Self {
-        Self { table: self.table.clone(), column: self.column.clone(), margin: self.margin }
+        let (table, column) = (self.table.clone(), self.column.clone());
+        Self { table, column, margin: self.margin, partitions: self.partitions.clone() }
     }
 }
 
@@ -120,6 +151,7 @@ impl<T> fmt::Debug for Expiring<T> {
             .field("table", &self.table)
             .field("column", &self.column)
             .field("margin", &self.margin)
+            .field("partitions", &self.partitions)
             .finish()
     }
 }

@@ -46,26 +46,32 @@ impl<T: TableEntity> PeriodTables<T> {
     /// another prefix.
     pub fn new(
         service: &TableServiceClient,
-        prefix: &str,
+        prefix: impl Into<String>,
         period: Period,
         keep: Duration,
     ) -> Result<Self, Error> {
+        let prefix = prefix.into();
         if !prefix.ends_with(|last: char| last.is_ascii_alphabetic()) {
-            return Err(Error::InvalidInput(format!(
+            return Err(Error::invalid_input(format!(
                 "prefix {prefix:?} of tables does not end with a letter"
             )));
         }
         check_own_table_name(&format!("{prefix}{LONGEST_SUFFIX}"))
             .map_err(azure_table_client::Error::from)?;
-        let (service, prefix) = (service.clone(), prefix.to_owned());
+        let service = service.clone();
         Ok(Self { service, prefix, period, keep, margin: MARGIN, entity: PhantomData })
     }
 
     /// Sets the time by which the clocks of any two programs may differ; the default is one day. Tables are dropped by
     /// this time later.
-    #[must_use]
-    pub fn margin(self, margin: Duration) -> Self {
-        Self { margin, ..self }
+    ///
+    /// # Errors
+    /// [`InvalidInput`](Error::InvalidInput) if a time that differs by the margin from now is outside the years 1601 to
+    /// 9998.
+    pub fn margin(self, margin: Duration) -> Result<Self, Error> {
+        let tables = Self { margin, ..self };
+        tables.clocks(tables.now())?;
+        Ok(tables)
     }
 
     /// Returns the table of the rows with this time. Sends nothing.
@@ -117,7 +123,7 @@ impl<T: TableEntity> PeriodTables<T> {
     /// # Errors
     /// A request failed. Call it again.
     pub async fn maintain(&self) -> Result<Maintained, Error> {
-        let now = DateTime::<Utc>::from(self.service.clock().now());
+        let now = self.now();
         let needed = self.needed(now)?;
         let existing = self.list().await?;
         let mut changes = Maintained::default();
@@ -145,13 +151,8 @@ impl<T: TableEntity> PeriodTables<T> {
 
     /// The periods that a program may write to until the period after this one begins.
     fn needed(&self, now: DateTime<Utc>) -> Result<Vec<NaiveDate>, Error> {
-        let margin = TimeDelta::from_std(self.margin).unwrap_or(TimeDelta::MAX);
-        let bound = |time: Option<_>| {
-            time.ok_or_else(|| Error::InvalidInput(format!("margin {margin} is too long")))
-        };
-        let first = self.first_day(bound(now.checked_sub_signed(margin))?)?;
-        let last = bound(now.checked_add_signed(margin))?;
-        let mut days = vec![first];
+        let Range { start, end: last } = self.clocks(now)?;
+        let mut days = vec![self.first_day(start)?];
         while let Some(next) = days.last().and_then(|day| self.period.next(*day)) {
             let is_enough = days.last().is_some_and(|day| midnight(*day) > last);
             if is_enough {
@@ -160,6 +161,22 @@ impl<T: TableEntity> PeriodTables<T> {
             days.push(next);
         }
         Ok(days)
+    }
+
+    /// The earliest and the latest time that a clock may show.
+    fn clocks(&self, now: DateTime<Utc>) -> Result<Range<DateTime<Utc>>, Error> {
+        let margin = TimeDelta::from_std(self.margin).unwrap_or(TimeDelta::MAX);
+        let times = now.checked_sub_signed(margin).zip(now.checked_add_signed(margin));
+        let (start, end) = times.ok_or_else(|| {
+            Error::invalid_input(format!("the margin is too long ({:?})", self.margin))
+        })?;
+        self.first_day(start)?;
+        self.first_day(end)?;
+        Ok(start..end)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.service.clock().now().into()
     }
 
     /// Whether the rows of the period are older than `keep`, by the clock of any program.
@@ -189,7 +206,7 @@ impl<T: TableEntity> PeriodTables<T> {
     fn first_day(&self, time: DateTime<Utc>) -> Result<NaiveDate, Error> {
         let first_day = self.period.first_day(time.date_naive());
         first_day.ok_or_else(|| {
-            Error::InvalidInput(format!("time {time} is outside the years 1601 to 9998"))
+            Error::invalid_input(format!("time {time} is outside the years 1601 to 9998"))
         })
     }
 

@@ -1,7 +1,6 @@
 //! Removal of the rows that crashed writers left.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::Duration;
 
 use azure_table_client::bulk::{BulkError, BulkOperation};
 use azure_table_client::{ETag, EntityKey, IfMatch, TableEntity};
@@ -10,14 +9,14 @@ use uuid::Uuid;
 
 use super::WideTable;
 use super::rows::{Role, RowKeys};
-use crate::Error;
+use crate::{Error, Swept};
 
 /// The columns of any row that a sweep reads. A part row may have columns of the same names.
 #[derive(Debug, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct AnyRow {
     #[table(partition_key)]
-    partition: String,
+    partition_key: String,
     #[table(row_key)]
     row_key: String,
     #[table(on_mistyped = "none")]
@@ -38,28 +37,52 @@ struct Leftovers {
 }
 
 impl WideTable {
-    /// Removes the rows in a partition that crashed writers and deletions left, and returns their number.
+    /// Removes the rows that crashed writers and deletions left, in the table or in the [partitions](Self::partitions) that
+    /// were set.
     ///
-    /// Reads the keys of the partition, waits for `grace` on the monotonic clock, reads them again, and removes the rows that
-    /// have not changed meanwhile. A write of several transactions that takes longer than `grace` fails, and is not
-    /// applied. `grace` should exceed the time that a request can be in flight: an hour is a good value, because the
-    /// service refuses signed requests that are older than 15 minutes. If there is nothing to remove, the call returns
-    /// at once.
+    /// Reads the keys, waits for the [grace time](Self::grace) on the monotonic clock, reads the keys of each partition with
+    /// such rows again, and removes the rows that have not changed meanwhile. A write of several transactions that takes
+    /// longer fails, and is not applied. If there is nothing to remove, the call returns at once.
     ///
-    /// Any number of programs may sweep a partition while others read and write. A sweep that is dropped leaves the rest
-    /// to the next one.
+    /// Any number of programs may sweep a table while others read and write. A sweep that is dropped leaves the rest to
+    /// the next one.
     ///
     /// # Errors
     /// A request failed. Sweep again.
-    pub async fn sweep(&self, partition_key: &str, grace: Duration) -> Result<u64, Error> {
-        let first = self.leftovers(partition_key).await?;
-        if first.is_empty() {
-            return Ok(0);
+    pub async fn sweep(&self) -> Result<Swept, Error> {
+        let mut swept = Swept::default();
+        let mut first = BTreeMap::new();
+        match &self.partitions {
+            None => swept.scanned += self.leftovers(None, &mut first).await?,
+            Some(partitions) => {
+                for partition_key in partitions {
+                    swept.scanned += self.leftovers(Some(partition_key), &mut first).await?;
+                }
+            }
         }
-        self.table.clock().sleep(grace).await;
-        let second = self.leftovers(partition_key).await?;
-        let cancelled = self.cancel(partition_key, &first, &second).await?;
-        let mut removed = cancelled.len() as u64;
+        if first.is_empty() {
+            return Ok(swept);
+        }
+        self.table.clock().sleep(self.grace).await;
+        for (partition_key, first) in &first {
+            self.sweep_partition(partition_key, first, &mut swept).await?;
+        }
+        Ok(swept)
+    }
+
+    /// Removes the leftovers of a partition that have not changed since the first read.
+    async fn sweep_partition(
+        &self,
+        partition_key: &str,
+        first: &Leftovers,
+        swept: &mut Swept,
+    ) -> Result<(), Error> {
+        let mut second = BTreeMap::new();
+        self.leftovers(Some(partition_key), &mut second).await?;
+        let Some(second) = second.remove(partition_key) else { return Ok(()) };
+        let cancelled = self.cancel(partition_key, first, &second).await?;
+        swept.unfinished += cancelled.len() as u64;
+        swept.removed += cancelled.len() as u64;
         for (of, row_keys) in &second.parts {
             // A generation with parts once had an intent, or was current at once. Its intent is gone, so that it was
             // current, or never will be.
@@ -67,16 +90,16 @@ impl WideTable {
             if (has_no_intent || cancelled.contains(of))
                 && !self.is_current(partition_key, of).await?
             {
-                removed += self.remove(partition_key, row_keys).await?;
+                swept.removed += self.remove(partition_key, row_keys).await?;
             }
         }
         for (keys, etag) in &second.deleted {
             if first.deleted.get(keys) == Some(etag) {
-                removed +=
-                    u64::from(self.delete_version(partition_key, keys.header(), etag).await?);
+                let is_deleted = self.delete_version(partition_key, keys.header(), etag).await?;
+                swept.removed += u64::from(is_deleted);
             }
         }
-        Ok(removed)
+        Ok(())
     }
 
     /// Deletes the intents that have not changed. Returns those that are certainly gone.
@@ -135,39 +158,46 @@ impl WideTable {
         }
     }
 
-    async fn leftovers(&self, partition_key: &str) -> Result<Leftovers, Error> {
-        let rows = self.table.with_entity::<AnyRow>().query().partition(partition_key);
-        let rows = rows.select(|row| (row.row_key, row.generation, row.parts, row.etag));
-        let rows = rows.primary_only();
-        let (mut rows, mut found, mut current) = (rows.stream(), Leftovers::default(), None);
-        while let Some((row_key, generation, parts, etag)) = rows.try_next().await? {
+    /// Adds the leftovers of a partition, or of the table, by their partition. Returns the number of rows scanned.
+    async fn leftovers(
+        &self,
+        partition_key: Option<&str>,
+        found: &mut BTreeMap<String, Leftovers>,
+    ) -> Result<u64, Error> {
+        let query = self.table.with_entity::<AnyRow>().query();
+        let query = match partition_key {
+            Some(partition_key) => query.partition(partition_key),
+            None => query.allow_scan(),
+        };
+        let rows = query
+            .select(|row| (row.partition_key, row.row_key, row.generation, row.parts, row.etag));
+        let (mut rows, mut scanned, mut current) = (rows.primary_only().stream(), 0, None);
+        while let Some((partition_key, row_key, generation, parts, etag)) = rows.try_next().await? {
+            scanned += 1;
             match RowKeys::parse(&row_key) {
                 // The header comes before the other rows of its entity. A service without that order only makes more
                 // generations candidates.
                 Some((keys, Role::Header)) => {
                     if parts == Some(0) {
-                        found.deleted.insert(keys.clone(), etag);
+                        let of_partition = found.entry(partition_key.clone()).or_default();
+                        of_partition.deleted.insert(keys.clone(), etag);
                     }
-                    current = generation.map(|generation| (keys, generation));
+                    current = generation.map(|generation| (partition_key, (keys, generation)));
                 }
                 Some((keys, Role::Intent(generation))) => {
-                    found.intents.insert((keys, generation), etag);
+                    let of_partition = found.entry(partition_key).or_default();
+                    of_partition.intents.insert((keys, generation), etag);
                 }
                 Some((keys, Role::Part(generation))) => {
-                    let of = (keys, generation);
+                    let of = (partition_key, (keys, generation));
                     if current.as_ref() != Some(&of) {
-                        found.parts.entry(of).or_default().push(row_key);
+                        let of_partition = found.entry(of.0).or_default();
+                        of_partition.parts.entry(of.1).or_default().push(row_key);
                     }
                 }
                 None => {}
             }
         }
-        Ok(found)
-    }
-}
-
-impl Leftovers {
-    fn is_empty(&self) -> bool {
-        self.intents.is_empty() && self.deleted.is_empty() && self.parts.is_empty()
+        Ok(scanned)
     }
 }

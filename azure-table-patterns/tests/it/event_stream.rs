@@ -44,7 +44,7 @@ async fn table(mock: &MockTableService) -> TableClient<DynamicEntity> {
 async fn stream() -> (MockTableService, EventStream<Change>) {
     let mock = MockTableService::new();
     let table = table(&mock).await;
-    (mock, EventStream::new(&table, STREAM))
+    (mock, EventStream::new(&table, STREAM).unwrap())
 }
 
 async fn read(stream: &EventStream<Change>, after: u64) -> Result<Vec<Event<Change>>, Error> {
@@ -84,7 +84,7 @@ async fn events_are_read_in_the_order_of_their_appends() {
 async fn streams_of_one_table_are_separate() {
     let (mock, mut first) = stream().await;
     let mut second =
-        EventStream::new(&mock.client().table_named::<DynamicEntity>(TABLE), "account-2");
+        EventStream::new(&mock.client().table_named::<DynamicEntity>(TABLE), "account-2").unwrap();
     first.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     second.append(Expected::Version(0), id(1), &[Deposited(2)]).await.unwrap();
     assert_eq!(amounts(&first).await, [(1, 1)]);
@@ -135,7 +135,8 @@ async fn a_lost_or_repeated_transaction_is_found() {
     {
         let (mock, stream) = stream().await;
         let direct = mock.client_builder().retry(RetryPolicy::none()).build().unwrap();
-        let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM);
+        let mut direct =
+            EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
         let fault = fault.on(Operation::Transaction);
         for version in 0..3 {
             mock.faults().add(fault.clone().times(1));
@@ -155,7 +156,7 @@ async fn a_503_does_not_prove_that_an_append_was_not_applied() {
     let (text, second_after) = ("Deposited\\\":2", Duration::from_secs(40));
     let first = Fault::busy().on(Operation::Transaction);
     let proxy = repeating(&mock, text, first.clone(), second_after);
-    let mut proxied = EventStream::new(&proxy.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut proxied = EventStream::new(&proxy.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     // The other delivery came first.
     mock.faults().add(first.after_commit().times(1));
     let appended = proxied.append(Expected::Version(0), id(1), &[Deposited(1)]).await;
@@ -174,7 +175,8 @@ async fn an_append_without_any_response_is_unknown_until_it_is_repeated() {
     for is_applied in [true, false] {
         let (mock, stream) = stream().await;
         let direct = mock.client_builder().retry(RetryPolicy::none()).build().unwrap();
-        let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM);
+        let mut direct =
+            EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
         direct.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
         let lost = if is_applied { Fault::lose_reply() } else { Fault::lose_request() };
         mock.faults().add(lost.on(Operation::Transaction).times(1));
@@ -199,7 +201,7 @@ async fn an_append_without_any_response_is_unknown_until_it_is_repeated() {
 async fn a_repetition_that_cannot_read_is_unknown() {
     let (mock, stream) = stream().await;
     let direct = mock.client_builder().retry(RetryPolicy::none()).build().unwrap();
-    let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     direct.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     mock.faults().add(Fault::lose_request().on_reads());
@@ -227,13 +229,13 @@ async fn a_repetition_that_cannot_read_is_unknown() {
 async fn a_lost_request_is_unknown_while_the_end_of_the_stream_is_the_same() {
     let (mock, _) = stream().await;
     let direct = mock.client_builder().retry(RetryPolicy::none()).build().unwrap();
-    let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut direct = EventStream::new(&direct.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     for version in 0..2 {
         mock.faults().add(Fault::lose_request().on(Operation::Transaction).times(1));
         let events = [Deposited(2)];
         let expected = Expected::Version(version);
         let error = direct.append(expected, id(version.into()), &events).await.unwrap_err();
-        assert!(matches!(error, Error::Client(_)), "{error:?}");
+        assert!(matches!(error, Error::Client { .. }), "{error:?}");
         assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
         direct.append(expected, id(version.into()), &events).await.unwrap();
     }
@@ -245,7 +247,7 @@ async fn an_append_gives_up_if_the_end_of_the_stream_changes_each_time() {
     stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     let row = (STREAM, "head");
     let touching = touching(&mock, TABLE, row, ("POST", "/$batch"));
-    let mut slow = EventStream::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut slow = EventStream::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     let error = slow.append(Expected::AtLeast(1), id(2), &[Deposited(2)]).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 32, .. }), "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied);
@@ -260,7 +262,8 @@ async fn a_snapshot_gives_up_if_the_stored_one_changes_each_time() {
     stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
     let row = (STREAM, "snapshot");
     let touching = touching(&mock, TABLE, row, ("PUT", "snapshot"));
-    let slow = EventStream::<Change>::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM);
+    let slow =
+        EventStream::<Change>::new(&touching.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     let loaded = slow.load(|_: &mut i64, _| {}).await.unwrap();
     let error = slow.save_snapshot(&loaded).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 32, .. }), "{error:?}");
@@ -366,11 +369,11 @@ async fn reads_do_not_use_the_secondary() {
     table(&mock).await;
     let client = with_secondary(&mock);
     let entities = client.table_named::<DynamicEntity>(TABLE);
-    let mut stream = EventStream::new(&entities, STREAM);
+    let mut stream = EventStream::new(&entities, STREAM).unwrap();
     for version in 0..3 {
         let expected = Expected::AtLeast(version);
         stream.append(expected, id(version.into()), &[Deposited(1)]).await.unwrap();
-        stream = EventStream::new(&entities, STREAM);
+        stream = EventStream::new(&entities, STREAM).unwrap();
         stream.append(Expected::AtLeast(0), id(version.into()), &[Deposited(1)]).await.unwrap();
     }
     let loaded = stream.load(|_: &mut i64, _| {}).await.unwrap();

@@ -40,7 +40,7 @@ async fn table() -> (MockTableService, TableClient<DynamicEntity>) {
 }
 
 fn lease(table: &TableClient<DynamicEntity>) -> Lease {
-    Lease::new(table, KEY, TTL)
+    Lease::new(table, KEY, TTL).unwrap()
 }
 
 async fn acquired(lease: &mut Lease) -> Guard {
@@ -72,8 +72,8 @@ async fn a_release_keeps_the_row_and_its_token() {
 #[tokio::test(start_paused = true)]
 async fn a_contender_waits_for_the_time_to_live_of_the_holder() {
     let (_mock, table) = table().await;
-    let held = acquired(&mut Lease::new(&table, KEY, Duration::from_secs(60))).await;
-    let mut contender = Lease::new(&table, KEY, Duration::from_secs(5));
+    let held = acquired(&mut Lease::new(&table, KEY, Duration::from_secs(60)).unwrap()).await;
+    let mut contender = Lease::new(&table, KEY, Duration::from_secs(5)).unwrap();
     // The time before the first look does not count.
     sleep(Duration::from_secs(300)).await;
     assert!(!held.is_valid());
@@ -170,7 +170,9 @@ async fn an_existing_row_is_never_inserted() {
     let (mock, table) = table().await;
     let mut work = lease(&table).existing();
     let error = work.acquire(TTL).await.unwrap_err();
-    assert!(matches!(&error, azure_table_patterns::Error::Client(client) if client.is_not_found()));
+    assert!(
+        matches!(&error, azure_table_patterns::Error::Client { error: client } if client.is_not_found())
+    );
     assert_eq!((error.outcome(), mock.row_count(LEASES)), (Outcome::NotApplied, Some(0)));
 
     table.insert(&DynamicEntity::new(KEY.0, KEY.1)).await.unwrap();
@@ -180,7 +182,9 @@ async fn an_existing_row_is_never_inserted() {
     sleep(Duration::from_secs(1)).await;
     table.delete(KEY, IfMatch::Any).await.unwrap();
     let error = taking.await.unwrap().unwrap_err();
-    assert!(matches!(&error, azure_table_patterns::Error::Client(client) if client.is_not_found()));
+    assert!(
+        matches!(&error, azure_table_patterns::Error::Client { error: client } if client.is_not_found())
+    );
     assert_eq!(mock.row_count(LEASES), Some(0));
 }
 
@@ -239,7 +243,9 @@ async fn acquire_continues_after_failures_that_may_pass() {
 
     mock.faults().add(Fault::busy());
     let error = lease(&table).acquire(TTL).await.unwrap_err();
-    assert!(matches!(&error, azure_table_patterns::Error::Client(client) if client.is_throttled()));
+    assert!(
+        matches!(&error, azure_table_patterns::Error::Client { error: client } if client.is_throttled())
+    );
     mock.faults().clear();
     mock.faults().add(Fault::error(403, "AccountIsDisabled"));
     let start = Instant::now();

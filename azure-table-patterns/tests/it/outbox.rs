@@ -40,7 +40,7 @@ fn orders(mock: &MockTableService) -> TableClient<DynamicEntity> {
 }
 
 fn outbox(mock: &MockTableService) -> Outbox<Copy> {
-    Outbox::new(&orders(mock), "copy")
+    Outbox::new(&orders(mock), "copy").unwrap()
 }
 
 async fn mock_with_table() -> MockTableService {

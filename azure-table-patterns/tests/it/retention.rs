@@ -6,10 +6,11 @@ mod crashes;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use azure_table_client::client::ScanPolicy;
 use azure_table_client::clock::TokioClock;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{DynamicEntity, ErrorKind, Operation, TableEntity};
+use azure_table_client::{DynamicEntity, EntityKey, ErrorKind, Operation, TableEntity};
 use azure_table_patterns::Error;
 use azure_table_patterns::retention::{Expiring, Maintained, Period, PeriodTables};
 use azure_table_tests::chaos::mock;
@@ -32,12 +33,8 @@ fn days(mock: &MockTableService) -> PeriodTables<DynamicEntity> {
     PeriodTables::new(&mock.client(), "Logs", Period::Day, 7 * DAY).unwrap()
 }
 
-fn invalid(error: Error) -> bool {
-    match error {
-        Error::InvalidInput(_) => true,
-        Error::Client(error) => error.kind() == ErrorKind::InvalidInput,
-        _ => false,
-    }
+fn invalid(error: &Error) -> bool {
+    error.is_invalid_input()
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,7 +84,7 @@ async fn calls_at_most_a_period_apart_create_each_table_in_time() {
             let mock = mock();
             let margin = HOUR * hours;
             let logs = PeriodTables::<DynamicEntity>::new(&mock.client(), "X", period, DAY);
-            let logs = logs.unwrap().margin(margin);
+            let logs = logs.unwrap().margin(margin).unwrap();
             for _ in 0..15 {
                 logs.maintain().await.unwrap();
                 tokio::time::sleep(HOUR * (24 * days - 1)).await;
@@ -138,20 +135,23 @@ async fn tables_of_others_are_not_touched() {
 async fn bad_settings_are_refused_before_anything_is_sent() {
     let mock = MockTableService::new();
     let client = mock.client();
+    assert!(invalid(
+        &Expiring::new(&client.table_named::<Session>("a-b"), "ExpiresAt").unwrap_err()
+    ));
     for prefix in ["", "Logs1", "1Logs", "Lo-gs", "Löggs", &"x".repeat(56)] {
         let tables = PeriodTables::<DynamicEntity>::new(&client, prefix, Period::Day, DAY);
-        assert!(invalid(tables.unwrap_err()), "{prefix}");
+        assert!(invalid(&tables.unwrap_err()), "{prefix}");
     }
-    PeriodTables::<DynamicEntity>::new(&client, &"x".repeat(55), Period::Day, DAY).unwrap();
+    PeriodTables::<DynamicEntity>::new(&client, "x".repeat(55), Period::Day, DAY).unwrap();
     let logs = days(&mock);
-    assert!(invalid(logs.table(DateTime::<Utc>::MAX_UTC).unwrap_err()));
-    assert!(invalid(logs.margin(Duration::MAX).maintain().await.unwrap_err()));
+    assert!(invalid(&logs.table(DateTime::<Utc>::MAX_UTC).unwrap_err()));
+    assert!(invalid(&logs.margin(Duration::MAX).unwrap_err()));
     let table = client.table_named::<Session>("Sessions");
     for column in ["", "no column", "Expires"] {
-        assert!(invalid(Expiring::new(&table, column).unwrap_err()), "{column}");
+        assert!(invalid(&Expiring::new(&table, column).unwrap_err()), "{column}");
     }
     let any = client.table_named::<DynamicEntity>("Sessions");
-    assert!(invalid(Expiring::new(&any, "not").unwrap_err()));
+    assert!(invalid(&Expiring::new(&any, "not").unwrap_err()));
     assert_eq!(requests(&mock), 0);
 }
 
@@ -200,6 +200,18 @@ struct Session {
     expires_at: Option<EdmDateTime>,
 }
 
+/// An entity that is invalid without its expiry.
+#[derive(Debug, TableEntity)]
+#[table(name = "Sessions", rename_all = "PascalCase")]
+struct StrictSession {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: u32,
+    expires_at: EdmDateTime,
+    level: Option<i32>,
+}
+
 fn session(id: u32, expires_at: Option<DateTime<Utc>>) -> Session {
     let expires_at = expires_at.map(|time| EdmDateTime::from_chrono(time).unwrap());
     Session { user: "ann".into(), id, expires_at }
@@ -219,20 +231,73 @@ async fn expired_rows_are_not_returned_and_removed_later() {
     requests(&mock);
     let mut returned = Vec::new();
     for id in 0..8 {
-        returned
-            .extend(sessions.get(Session::key("ann", id)).await.unwrap().map(|(row, _)| row.id));
+        returned.extend(sessions.get(Session::key("ann", id)).await.unwrap().map(|row| row.id));
     }
     assert_eq!((returned, requests(&mock)), (vec![4, 5], 8));
     let query = sessions.query().unwrap().filter(|row| row.user.eq("ann"));
     let rows = query.await.unwrap();
     assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [4, 5]);
     requests(&mock);
-    assert_eq!(sessions.sweep(|rows| rows.filter(|row| row.user.eq("bob"))).await.unwrap(), 0);
+    assert_eq!(sessions.clone().partitions(["bob"]).sweep().await.unwrap().removed, 0);
     assert_eq!(requests(&mock), 1);
-    assert_eq!(sessions.sweep(|rows| rows.filter(|row| row.user.eq("ann"))).await.unwrap(), 2);
+    assert_eq!(sessions.clone().partitions(["ann"]).sweep().await.unwrap().removed, 2);
     assert_eq!((requests(&mock), table.query().count().await.unwrap()), (1 + 1, 5));
     let refused = Expiring::new(&table, "ExpiresAt").unwrap().margin(Duration::MAX);
-    assert_eq!(refused.sweep(|rows| rows).await.unwrap(), 0);
+    assert_eq!(refused.sweep().await.unwrap().removed, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_without_a_valid_expiry_is_not_returned() {
+    let mock = mock();
+    let table = mock.client().table::<StrictSession>();
+    table.create().await.unwrap();
+    let rows = table.with_entity::<DynamicEntity>();
+    let later = DateTime::<Utc>::from(mock.now()) + TimeDelta::days(1);
+    let row = |id| {
+        let EntityKey { partition_key, row_key } = StrictSession::key("ann", id).unwrap();
+        DynamicEntity::new(partition_key, row_key)
+    };
+    for row in [
+        row(0),
+        row(1).with("ExpiresAt", "tomorrow"),
+        row(2).with("ExpiresAt", later),
+        row(3).with("ExpiresAt", later).with("Level", "high"),
+    ] {
+        rows.insert(&row).await.unwrap();
+    }
+    let strict = Expiring::new(&table, "ExpiresAt").unwrap();
+    let get = |id| strict.get(StrictSession::key("ann", id));
+    assert!(get(0).await.unwrap().is_none() && get(1).await.unwrap().is_none());
+    let stored = get(2).await.unwrap().unwrap();
+    assert_eq!((&*stored.user, stored.id, stored.level), ("ann", 2, None));
+    assert_eq!(stored.expires_at.to_chrono(), later);
+    table.replace(&stored, &stored.etag).await.unwrap();
+    assert_eq!(get(3).await.unwrap_err().kind(), Some(ErrorKind::Decode));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_covers_the_table_or_the_partitions_that_were_set() {
+    let mock = mock();
+    let table = mock.client().table::<Session>();
+    table.create().await.unwrap();
+    let expired = Some(DateTime::<Utc>::from(mock.now()) - TimeDelta::days(3));
+    for (user, id) in [("ann", 1), ("bob", 1), ("bob", 2), ("cid", 1)] {
+        let session = Session { user: user.into(), ..session(id, expired) };
+        table.insert(&session).await.unwrap();
+    }
+    let sessions = Expiring::new(&table, "ExpiresAt").unwrap();
+    let removed = async |swept: Expiring<Session>| {
+        let swept = swept.sweep().await.unwrap();
+        (swept.scanned, swept.unfinished, swept.removed)
+    };
+    let none = <[&str; 0]>::default();
+    assert_eq!(removed(sessions.clone().partitions(none)).await, (0, 0, 0));
+    assert_eq!(removed(sessions.clone().partitions(["bob", "dan", "bob"])).await, (2, 0, 2));
+    // A client that refuses scans sweeps too.
+    let client = mock.client_builder().scans(ScanPolicy::Refuse).build().unwrap();
+    let sessions = Expiring::new(&client.table::<Session>(), "ExpiresAt").unwrap();
+    assert_eq!(removed(sessions).await, (2, 0, 2));
+    assert_eq!(mock.row_count("Sessions"), Some(0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,8 +318,8 @@ async fn an_extended_row_stays() {
         let longer = session(1, Some(now + TimeDelta::hours(1)));
         table.replace(&longer, &row.etag).await.unwrap();
     };
-    let (swept, ()) = tokio::join!(sessions.sweep(|rows| rows), extend);
-    assert_eq!(swept.unwrap(), 2);
+    let (swept, ()) = tokio::join!(sessions.sweep(), extend);
+    assert_eq!(swept.unwrap().removed, 2);
     assert!(sessions.get(Session::key("ann", 1)).await.unwrap().is_some());
 }
 
@@ -275,7 +340,7 @@ async fn rows_are_read_and_found_at_the_primary() {
     assert!(sessions.get(Session::key("ann", 1)).await.unwrap().is_none());
     let query = sessions.query().unwrap().filter(|row| row.user.eq("ann"));
     assert_eq!(query.await.unwrap().len(), 0);
-    assert_eq!(sessions.sweep(|rows| rows.filter(|row| row.user.eq("ann"))).await.unwrap(), 1);
+    assert_eq!(sessions.clone().partitions(["ann"]).sweep().await.unwrap().removed, 1);
     assert_eq!(on_secondary(&mock), 0);
 }
 
@@ -291,7 +356,7 @@ async fn requests_to_remove_many_rows() {
     mock.seed("Sessions", &rows).unwrap();
     requests(&mock);
     let swept = Expiring::new(&table, "ExpiresAt").unwrap();
-    assert_eq!(swept.sweep(|rows| rows).await.unwrap(), u64::from(ROWS));
+    assert_eq!(swept.sweep().await.unwrap().removed, u64::from(ROWS));
     let of_sweep = requests(&mock);
     mock.seed("Logs20010101", &rows).unwrap();
     let logs = days(&mock);

@@ -6,6 +6,7 @@ mod crashes;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use azure_table_client::client::ScanPolicy;
 use azure_table_client::clock::TokioClock;
 use azure_table_client::edm::EdmValue;
 use azure_table_client::mock::{Fault, MockTableService};
@@ -14,6 +15,7 @@ use azure_table_client::{
 };
 use azure_table_patterns::Error;
 use azure_table_patterns::wide::WideTable;
+use uuid::Uuid;
 
 use crate::hostile::{on_secondary, repeating, with_secondary};
 
@@ -51,7 +53,7 @@ fn requests(mock: &MockTableService) -> usize {
 #[tokio::test(start_paused = true)]
 async fn each_call_sends_the_documented_requests() {
     let mock = MockTableService::new();
-    let wide = WideTable::new(&table(&mock).await);
+    let wide = WideTable::new(&table(&mock).await).unwrap();
     requests(&mock);
     let mb = 1_000_000;
     // The header, and one transaction.
@@ -72,9 +74,9 @@ async fn each_call_sends_the_documented_requests() {
     assert_eq!((requests(&mock), count(&mock)), (2, 1));
     assert_eq!(wide.get(KEY).await.unwrap(), None);
     requests(&mock);
-    assert_eq!(wide.sweep("p", Duration::from_secs(3600)).await.unwrap(), 1);
+    assert_eq!(wide.sweep().await.unwrap().removed, 1);
     assert_eq!((requests(&mock), count(&mock)), (3, 0));
-    assert_eq!(wide.sweep("p", Duration::from_secs(3600)).await.unwrap(), 0);
+    assert_eq!(wide.sweep().await.unwrap().removed, 0);
     assert_eq!(requests(&mock), 1);
     // A version that is not current is refused after one read.
     let current = wide.insert(&document(10, 4)).await.unwrap();
@@ -99,7 +101,7 @@ async fn each_call_sends_the_documented_requests() {
 async fn one_transaction_holds_the_documented_bytes() {
     let mock = MockTableService::new();
     let table = table(&mock).await;
-    let wide = WideTable::new(&table);
+    let wide = WideTable::new(&table).unwrap();
     let binary = |bytes| EdmValue::from(vec![1_u8; bytes]);
     let text = |bytes: usize| EdmValue::from("ü".repeat(bytes / 2));
     for (name, value, expected) in [
@@ -118,7 +120,7 @@ async fn one_transaction_holds_the_documented_bytes() {
 async fn of_two_writers_one_wins_and_the_other_one_leaves_no_rows() {
     for bytes in [10, 9_000_000] {
         let mock = MockTableService::new();
-        let wide = WideTable::new(&table(&mock).await);
+        let wide = WideTable::new(&table(&mock).await).unwrap();
         let base = wide.insert(&document(10, 1)).await.unwrap();
         requests(&mock);
         let [second, third] = [2, 3].map(|fill| document(bytes, fill));
@@ -139,15 +141,13 @@ async fn of_two_writers_one_wins_and_the_other_one_leaves_no_rows() {
 #[tokio::test]
 async fn an_entity_has_thousands_of_properties_and_long_texts() {
     let mock = MockTableService::new();
-    let wide = WideTable::new(&table(&mock).await);
+    let wide = WideTable::new(&table(&mock).await).unwrap();
     let mut entity = DynamicEntity::new("p", "wide");
     for n in 0..1_000 {
         entity.set(format!("N{n}"), n);
     }
     entity.set("Text", "\u{1}ü😀'".repeat(50_000)).set("Empty", "").set("None", Vec::new());
-    entity
-        .set("Id", uuid::Uuid::from_u128(1))
-        .set("When", azure_table_client::edm::EdmDateTime::now());
+    entity.set("Id", Uuid::from_u128(1)).set("When", azure_table_client::edm::EdmDateTime::now());
     wide.insert(&entity).await.unwrap();
     let (read, _) = wide.get(("p", "wide")).await.unwrap().unwrap();
     assert!(equal(&read, &entity));
@@ -162,7 +162,7 @@ async fn a_service_with_smaller_transactions_gets_more_of_them() {
         let mock = MockTableService::builder().dialect(dialect).build();
         let table = table(&mock).await;
         assert_eq!(table.transaction().max_bytes(), max_bytes);
-        let wide = WideTable::new(&table);
+        let wide = WideTable::new(&table).unwrap();
         wide.insert(&document(2_000_000, 1)).await.unwrap();
         assert_eq!(mock.requests().count(Operation::Transaction), transactions, "{dialect:?}");
         assert!(equal(&wide.get(KEY).await.unwrap().unwrap().0, &document(2_000_000, 1)));
@@ -173,7 +173,7 @@ async fn a_service_with_smaller_transactions_gets_more_of_them() {
 async fn keys_do_not_collide() {
     let mock = MockTableService::new();
     let table = table(&mock).await;
-    let wide = WideTable::new(&table);
+    let wide = WideTable::new(&table).unwrap();
     table.insert(&DynamicEntity::new("p", "a").with("Plain", true)).await.unwrap();
     let names = ["", "a", "a!", "a~", "a~1", "a!0000", "it's", "é"];
     for (n, name) in (0_u8..).zip(names) {
@@ -183,7 +183,7 @@ async fn keys_do_not_collide() {
     }
     let (_, version) = wide.get(("p", "a")).await.unwrap().unwrap();
     wide.delete(("p", "a"), version).await.unwrap();
-    assert_eq!(wide.sweep("p", Duration::ZERO).await.unwrap(), 1);
+    assert_eq!(wide.clone().grace(Duration::ZERO).sweep().await.unwrap().removed, 1);
     for (n, name) in (0_u8..).zip(names).filter(|(_, name)| *name != "a") {
         let (read, _) = wide.get(("p", name)).await.unwrap().unwrap();
         assert_eq!(read.value("Document"), Some(&EdmValue::from(vec![n; 200_000])), "{name}");
@@ -194,7 +194,7 @@ async fn keys_do_not_collide() {
 #[tokio::test]
 async fn bad_input_is_refused_before_anything_is_sent() {
     let mock = MockTableService::new();
-    let wide = WideTable::new(&table(&mock).await);
+    let wide = WideTable::new(&table(&mock).await).unwrap();
     requests(&mock);
     let long = "x".repeat(1024);
     let bad = [
@@ -213,7 +213,7 @@ async fn bad_input_is_refused_before_anything_is_sent() {
     ];
     for entity in bad {
         let error = wide.insert(&entity).await.unwrap_err();
-        let Error::Client(client) = &error else { panic!("{error}") };
+        let Error::Client { error: client } = &error else { panic!("{error}") };
         assert_eq!(
             (client.kind(), error.outcome()),
             (ErrorKind::InvalidInput, Outcome::NotApplied),
@@ -235,14 +235,14 @@ async fn bad_input_is_refused_before_anything_is_sent() {
 async fn missing_rows_are_an_error_and_not_a_value() {
     let mock = MockTableService::new();
     let table = table(&mock).await;
-    let wide = WideTable::new(&table);
+    let wide = WideTable::new(&table).unwrap();
     wide.insert(&document(3_000_000, 1)).await.unwrap();
     let part = mock.rows("Documents").unwrap().remove(2);
     table.delete(part.key(), IfMatch::Any).await.unwrap();
     assert!(matches!(wide.get(KEY).await, Err(Error::InvalidRow { .. })));
     // Without its header, the entity does not exist, and a sweep removes the other rows.
     table.delete((KEY.0, "report!"), IfMatch::Any).await.unwrap();
-    assert_eq!(wide.sweep("p", Duration::ZERO).await.unwrap(), 3);
+    assert_eq!(wide.clone().grace(Duration::ZERO).sweep().await.unwrap().removed, 3);
     assert_eq!(count(&mock), 0);
     wide.insert(&document(10, 2)).await.unwrap();
 }
@@ -250,7 +250,7 @@ async fn missing_rows_are_an_error_and_not_a_value() {
 #[tokio::test]
 async fn a_read_between_two_pages_of_a_swap_reads_again() {
     let mock = MockTableService::new();
-    let wide = WideTable::new(&table(&mock).await);
+    let wide = WideTable::new(&table(&mock).await).unwrap();
     let one = wide.insert(&document(6_000_000, 1)).await.unwrap();
     let mut writes = Vec::new();
     // A page of 4 MiB does not hold the entity, so that the parts come from a second query.
@@ -265,29 +265,77 @@ async fn a_read_between_two_pages_of_a_swap_reads_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_sweep_covers_the_table_or_the_partitions_that_were_set() {
+    let mock = MockTableService::new();
+    let table = table(&mock).await;
+    let wide = WideTable::new(&table).unwrap().grace(Duration::from_secs(60));
+    // In each partition: a version, parts of no version behind it, and the header of a deleted entity.
+    for partition in ["p", "q", "r"] {
+        wide.insert(&DynamicEntity::new(partition, "a").with("Fill", 1)).await.unwrap();
+        let deleted = DynamicEntity::new(partition, "b");
+        let generation = wide.insert(&deleted).await.unwrap();
+        wide.delete((partition, "b"), generation).await.unwrap();
+        let part = format!("a!{}!000001", Uuid::from_u128(7).simple());
+        table.insert(&DynamicEntity::new(partition, part)).await.unwrap();
+    }
+    let swept = async |wide: &WideTable| {
+        let swept = wide.sweep().await.unwrap();
+        (swept.scanned, swept.unfinished, swept.removed)
+    };
+    requests(&mock);
+    assert_eq!(swept(&wide.clone().partitions(["q", "s", "q"])).await, (4, 0, 2));
+    // Two reads, one of the partition again, two headers, the parts and the deleted header.
+    assert_eq!((requests(&mock), count(&mock)), (2 + 1 + 1 + 1 + 1, 10));
+    // A client that refuses scans sweeps too.
+    let client = mock.client_builder().scans(ScanPolicy::Refuse).build().unwrap();
+    let wide = WideTable::new(&client.table_named::<DynamicEntity>("Documents")).unwrap();
+    assert_eq!(swept(&wide).await, (10, 0, 4));
+    assert_eq!(swept(&wide).await, (6, 0, 0));
+    for partition in ["p", "q", "r"] {
+        assert!(wide.get((partition, "a")).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn settings_out_of_range_are_refused() {
+    let mock = MockTableService::new();
+    let client = mock.client();
+    let unnamed = client.table_named::<DynamicEntity>("no name");
+    assert!(WideTable::new(&unnamed).unwrap_err().is_invalid_input());
+    let wide = WideTable::new(&client.table_named::<DynamicEntity>("Documents")).unwrap();
+    for bytes in [0, 4095, 4 * 1024 * 1024 + 1] {
+        assert!(wide.clone().request_bytes(bytes).unwrap_err().is_invalid_input(), "{bytes}");
+    }
+    // A smaller size does not lower the limit.
+    wide.request_bytes(4096).unwrap().request_bytes(4 * 1024 * 1024).unwrap();
+    assert_eq!(requests(&mock), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sweep_spares_writers_that_make_progress_in_time() {
     let mock = MockTableService::new();
     let table = table(&mock).await;
-    let wide = WideTable::new(&table).request_bytes(4096);
+    let wide = WideTable::new(&table).unwrap().request_bytes(4096).unwrap();
     let one = wide.insert(&document(100, 1)).await.unwrap();
     // The sweep's second look comes while the parts are being written.
     mock.faults().add(Fault::delay_request(Duration::from_secs(10)).on(Operation::Transaction));
     let [second, third] = [2, 3].map(|fill| document(5_000, fill));
     let write = wide.replace(&second, one);
-    let (written, swept) = tokio::join!(write, wide.sweep("p", Duration::from_secs(3600)));
-    assert_eq!(swept.unwrap(), 0);
+    let (written, swept) = tokio::join!(write, wide.sweep());
+    assert_eq!(swept.unwrap().removed, 0);
     let two = written.unwrap();
     // A sweep that waits for less cancels the writer.
     let sweeping = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        wide.sweep("p", Duration::from_secs(15)).await
+        wide.clone().grace(Duration::from_secs(15)).sweep().await
     };
     let (written, swept) = tokio::join!(wide.replace(&third, two), sweeping);
-    assert!(swept.unwrap() > 0);
+    let swept = swept.unwrap();
+    assert!(swept.unfinished == 1 && swept.removed > 1, "{swept:?}");
     assert_eq!(written.unwrap_err().outcome(), Outcome::NotApplied);
     assert_eq!(wide.get(KEY).await.unwrap().unwrap().1, two);
     mock.faults().clear();
-    wide.sweep("p", Duration::from_secs(60)).await.unwrap();
+    wide.clone().grace(Duration::from_secs(60)).sweep().await.unwrap();
     assert_eq!(count(&mock), 1 + 6);
 }
 
@@ -295,19 +343,22 @@ async fn a_sweep_spares_writers_that_make_progress_in_time() {
 /// arrives later. Returns the reported outcome, and the document that is stored in the end.
 async fn late_swap(bytes: usize, cancels: bool) -> (Outcome, DynamicEntity) {
     let mock = MockTableService::new();
-    let wide = WideTable::new(&table(&mock).await).request_bytes(4096);
+    let wide = WideTable::new(&table(&mock).await).unwrap().request_bytes(4096).unwrap();
     let one = wide.insert(&document(100, 1)).await.unwrap();
     let (text, seconds) = ("\"Generation\"", Duration::from_secs);
     let first = Fault::busy().on(Operation::Transaction);
     let proxy = repeating(&mock, text, first, seconds(40));
-    let proxied = WideTable::new(&proxy.table_named("Documents")).request_bytes(4096);
+    let proxied = WideTable::new(&proxy.table_named::<DynamicEntity>("Documents"))
+        .unwrap()
+        .request_bytes(4096)
+        .unwrap();
     if !cancels {
         mock.faults().add(Fault::lose_request().on(Operation::Delete));
     }
     let error = proxied.replace(&document(bytes, 2), one).await.unwrap_err();
     tokio::time::sleep(seconds(60)).await;
     mock.faults().clear();
-    wide.sweep("p", seconds(60)).await.unwrap();
+    wide.clone().grace(seconds(60)).sweep().await.unwrap();
     let (stored, _) = wide.get(KEY).await.unwrap().unwrap();
     (error.outcome(), stored)
 }
@@ -341,16 +392,16 @@ async fn a_sweep_does_not_trust_a_secondary_that_lags_behind() {
     let clock = TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 30));
     let lag = Duration::from_secs(60);
     let mock = MockTableService::builder().clock(Arc::new(clock)).replication_lag(lag).build();
-    let wide = WideTable::new(&table(&mock).await).request_bytes(4096);
+    let wide = WideTable::new(&table(&mock).await).unwrap().request_bytes(4096).unwrap();
     let one = wide.insert(&document(100, 1)).await.unwrap();
     tokio::time::sleep(lag).await;
     mock.faults().add(Fault::delay_request(Duration::from_secs(10)).on(Operation::Transaction));
     let two = wide.replace(&document(9_000, 2), one).await.unwrap();
     mock.faults().clear();
     let other = with_secondary(&mock).table_named::<DynamicEntity>("Documents");
-    let other = WideTable::new(&other).request_bytes(4096);
+    let other = WideTable::new(&other).unwrap().request_bytes(4096).unwrap();
     tokio::time::sleep(Duration::from_secs(25)).await;
-    other.sweep("p", Duration::from_secs(5)).await.unwrap();
+    other.clone().grace(Duration::from_secs(5)).sweep().await.unwrap();
     assert!(equal(&wide.get(KEY).await.unwrap().unwrap().0, &document(9_000, 2)));
     // Reads and writes through the secondary would also find an earlier version, or none.
     let (read, generation) = other.get(KEY).await.unwrap().unwrap();
@@ -365,7 +416,7 @@ async fn what_was_read_can_be_written_with_write_ids() {
     let mock = MockTableService::new();
     table(&mock).await;
     let client = mock.client_builder().write_id_column("WriteId").build().unwrap();
-    let wide = WideTable::new(&client.table_named::<DynamicEntity>("Documents"));
+    let wide = WideTable::new(&client.table_named::<DynamicEntity>("Documents")).unwrap();
     wide.insert(&document(200_000, 1)).await.unwrap();
     let (mut read, one) = wide.get(KEY).await.unwrap().unwrap();
     read.set("Fill", 2);

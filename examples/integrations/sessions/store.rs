@@ -50,8 +50,8 @@ struct PartRow {
 
 impl TableStore {
     /// Keeps sessions in this table, which must exist.
-    pub(super) fn new(table: &TableClient<DynamicEntity>) -> Self {
-        Self { sessions: WideTable::new(table), rows: table.with_entity(), margin: MARGIN }
+    pub(super) fn new(table: &TableClient<DynamicEntity>) -> Result<Self, Error> {
+        Ok(Self { sessions: WideTable::new(table)?, rows: table.with_entity(), margin: MARGIN })
     }
 
     /// Sets the time by which the clocks of any two programs may differ; the default is one day. A sweep deletes sessions
@@ -80,11 +80,11 @@ impl TableStore {
             // Deletes the version that has expired. A later version has another generation.
             match self.sessions.delete((partition, session), generation).await {
                 Ok(()) => count += 1,
-                Err(Error::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error),
             }
         }
-        self.sessions.sweep(partition, grace).await?;
+        self.sessions.clone().partitions([partition]).grace(grace).sweep().await?;
         Ok(count)
     }
 
@@ -109,7 +109,7 @@ impl SessionStore for TableStore {
     async fn create(&self, record: &mut Record) -> session_store::Result<()> {
         for _ in 0..ROUNDS {
             match self.sessions.insert(&encode(record)?).await {
-                Err(Error::Conflict { .. }) => record.id = Id::default(),
+                Err(error) if error.is_conflict() => record.id = Id::default(),
                 result => return result.map(drop).map_err(|error| backend(&error)),
             }
         }
@@ -124,7 +124,7 @@ impl SessionStore for TableStore {
                 return Err(session_store::Error::Backend(MISSING.to_owned()));
             };
             match self.sessions.replace(&entity, generation).await {
-                Err(Error::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 result => return result.map(drop).map_err(|error| backend(&error)),
             }
         }
@@ -142,7 +142,7 @@ impl SessionStore for TableStore {
             let found = self.sessions.get(key.parts()).await.map_err(|error| backend(&error))?;
             let Some((_, generation)) = found else { return Ok(()) };
             match self.sessions.delete(key.parts(), generation).await {
-                Err(Error::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 result => return result.map_err(|error| backend(&error)),
             }
         }

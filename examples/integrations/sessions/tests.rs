@@ -28,7 +28,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn store(client: &TableServiceClient) -> TableStore {
-    TableStore::new(&client.table_named::<DynamicEntity>("Sessions"))
+    TableStore::new(&client.table_named::<DynamicEntity>("Sessions")).unwrap()
 }
 
 async fn prepare(mock: &MockTableService) {

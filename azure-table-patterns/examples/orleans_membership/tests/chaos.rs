@@ -169,7 +169,7 @@ async fn round(round: &mut Round) -> Report {
         let task = u64::from(port);
         let table = round.client(task).table_named::<Silo>(TABLE);
         Program {
-            membership: MembershipTable::new(&table, CLUSTER),
+            membership: MembershipTable::new(&table, CLUSTER).unwrap(),
             port,
             generation: 1,
             chance: round.chance(task),
@@ -178,7 +178,7 @@ async fn round(round: &mut Round) -> Report {
     });
     round.run_programs(programs.map(Program::run)).await;
     let table = round.mock().client().table_named::<Silo>(TABLE);
-    let last = MembershipTable::new(&table, CLUSTER).read_all().await.unwrap();
+    let last = MembershipTable::new(&table, CLUSTER).unwrap().read_all().await.unwrap();
     let mut history = std::mem::take(&mut *shared.lock().unwrap());
     let mut report = std::mem::take(&mut history.report);
     history.versions.insert(last.version.membership_version, content(&last.silos));

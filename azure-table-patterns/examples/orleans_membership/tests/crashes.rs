@@ -10,7 +10,7 @@ const JOIN: usize = 2;
 
 /// Makes at most this number of changes.
 async fn join(client: TableServiceClient, port: u16, mut changes: usize) {
-    let membership = MembershipTable::new(&client.table_named::<Silo>(TABLE), CLUSTER);
+    let membership = MembershipTable::new(&client.table_named::<Silo>(TABLE), CLUSTER).unwrap();
     membership.initialize().await.unwrap();
     let me = silo("10.0.0.1", port);
     while changes > 0 {
@@ -32,7 +32,7 @@ async fn check(mock: &MockTableService, active: usize) {
     for _ in 0..2 {
         tokio::time::sleep(LATENESS * 2).await;
         let table = mock.client().table_named::<Silo>(TABLE);
-        let all = MembershipTable::new(&table, CLUSTER).read_all().await.unwrap();
+        let all = MembershipTable::new(&table, CLUSTER).unwrap().read_all().await.unwrap();
         let is_active = |silo: &&Silo| silo.status == Status::Active;
         let found = all.silos.iter().filter(is_active).count();
         assert!(found >= active, "{found} of {active}");

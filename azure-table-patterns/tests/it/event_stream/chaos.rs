@@ -75,13 +75,13 @@ struct Program {
 
 impl Program {
     async fn run(mut self) {
-        let mut streams = STREAMS.map(|name| EventStream::<Mark>::new(&self.table, name));
+        let mut streams = STREAMS.map(|name| EventStream::<Mark>::new(&self.table, name).unwrap());
         for _ in 0..STEPS {
             let pause = Duration::from_millis(self.chance.u64(..400));
             tokio::time::sleep(pause).await;
             let at = self.chance.usize(..STREAMS.len());
             if self.chance.u8(..8) == 0 {
-                streams[at] = EventStream::new(&self.table, STREAMS[at]);
+                streams[at] = EventStream::new(&self.table, STREAMS[at]).unwrap();
             }
             match self.chance.u8(..10) {
                 0 => self.read(STREAMS[at], &streams[at]).await,
@@ -170,7 +170,7 @@ impl Program {
                 history.reads.push((name, after, events.collect()));
             }
             Err(error) => {
-                let is_request = matches!(error, Error::Client(_));
+                let is_request = matches!(error, Error::Client { .. });
                 history.report.check(is_request, || format!("{name}: {error}"));
             }
         }
@@ -194,7 +194,7 @@ impl Program {
         match loaded {
             Ok(Loaded { state, version, .. }) => history.loads.push((name, version, state.0)),
             Err(error) => {
-                let is_request = matches!(error, Error::Client(_));
+                let is_request = matches!(error, Error::Client { .. });
                 history.report.check(is_request, || format!("{name}: {error}"));
             }
         }

@@ -10,7 +10,7 @@ use super::*;
 /// Three appends, two of them at the end of any stream, and two snapshots.
 async fn work(client: TableServiceClient) {
     append_twice(&client).await;
-    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     let loaded: Loaded<Vec<i64>> = load(&stream).await;
     stream.save_snapshot(&loaded).await.unwrap();
     stream.append(Expected::AtLeast(0), id(3), &[Deposited(4), Deposited(5)]).await.unwrap();
@@ -18,7 +18,7 @@ async fn work(client: TableServiceClient) {
 }
 
 async fn append_twice(client: &TableServiceClient) {
-    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     let first = [Deposited(1), Deposited(2)];
     stream.append(Expected::Version(0), id(1), &first).await.unwrap();
     stream.append(Expected::AtLeast(1), id(2), &[Deposited(3)]).await.unwrap();
@@ -35,7 +35,7 @@ async fn load(stream: &EventStream<Change>) -> Loaded<Vec<i64>> {
 
 /// Another program adds an event of its own, if the first append was applied.
 async fn interfere(client: &TableServiceClient) {
-    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM);
+    let mut stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
     if stream.version().await.unwrap() >= 2 {
         stream.append(Expected::AtLeast(2), id(9), &[Deposited(9)]).await.unwrap();
     }
@@ -46,7 +46,7 @@ async fn check(mock: &MockTableService) {
     work(mock.client()).await;
     for _ in 0..2 {
         let client = mock.client();
-        let stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM);
+        let stream = EventStream::new(&client.table_named::<DynamicEntity>(TABLE), STREAM).unwrap();
         let events = read(&stream, 0).await.unwrap();
         for (append, expected) in [(1, &[1, 2][..]), (2, &[3]), (3, &[4, 5])] {
             let of_append: Vec<_> =

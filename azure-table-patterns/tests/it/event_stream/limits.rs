@@ -9,18 +9,17 @@ async fn invalid_appends_are_refused_before_anything_is_sent() {
     for count in [0, MAX_EVENTS + 1] {
         let error = stream.append(Expected::Version(0), id(1), &vec![Deposited(1); count]).await;
         let error = error.unwrap_err();
-        assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+        assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
         assert!(error.to_string().contains("1 to 99"), "{error}");
         assert_eq!(error.outcome(), Outcome::NotApplied);
     }
     let table = mock.client().table_named::<DynamicEntity>(TABLE);
-    let mut numbers = EventStream::<f64>::new(&table, STREAM);
+    let mut numbers = EventStream::<f64>::new(&table, STREAM).unwrap();
     let error = numbers.append(Expected::Version(0), id(1), &[f64::NAN]).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     for name in ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\u{7f}b"] {
-        let mut invalid = EventStream::new(&table, name);
-        let error = invalid.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap_err();
-        let Error::Client(error) = error else { panic!("{error:?}") };
+        let error = EventStream::<Change>::new(&table, name).unwrap_err();
+        let Error::Client { error } = error else { panic!("{error:?}") };
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::InvalidInput, Outcome::NotApplied));
     }
     assert_eq!(mock.requests().total(), sent);
@@ -31,7 +30,7 @@ async fn a_stream_may_have_any_valid_name() {
     let (mock, _) = stream().await;
     let table = mock.client().table_named::<DynamicEntity>(TABLE);
     for name in ["", "it's", "100 %", "Zoë & co", "head"] {
-        let mut stream = EventStream::new(&table, name);
+        let mut stream = EventStream::new(&table, name).unwrap();
         stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
         stream.append(Expected::Version(0), id(1), &[Deposited(1)]).await.unwrap();
         assert_eq!(amounts(&stream).await, [(1, 1)], "{name:?}");
@@ -42,11 +41,11 @@ async fn a_stream_may_have_any_valid_name() {
 async fn an_append_has_the_limits_of_a_transaction() {
     let (mock, _) = stream().await;
     let table = mock.client().table_named::<DynamicEntity>(TABLE);
-    let mut texts = EventStream::<String>::new(&table, STREAM);
+    let mut texts = EventStream::<String>::new(&table, STREAM).unwrap();
     // The JSON of a text has two quotes; a property has 64 KiB of UTF-16.
     let largest = "x".repeat(32 * 1024 - 2);
     let is_invalid = |error: Error| {
-        let Error::Client(error) = error else { panic!("{error:?}") };
+        let Error::Client { error } = error else { panic!("{error:?}") };
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::InvalidInput, Outcome::NotApplied));
     };
     let written = |mock: &MockTableService| mock.requests().count(Operation::Transaction);
@@ -76,12 +75,12 @@ async fn a_stream_ends_at_the_largest_int64() {
     table.insert(&head).await.unwrap();
     let expected = Expected::Version(last.unsigned_abs());
     let error = stream.append(expected, id(2), &[Deposited(1), Deposited(2)]).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     let versions = stream.append(expected, id(2), &[Deposited(1)]).await.unwrap();
     assert_eq!(*versions.end(), i64::MAX.unsigned_abs());
     let full = Expected::Version(i64::MAX.unsigned_abs());
     let error = stream.append(full, id(3), &[Deposited(1)]).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     let beyond = Expected::Version(u64::MAX);
     let error = stream.append(beyond, id(4), &[Deposited(1)]).await.unwrap_err();
     assert!(matches!(error, Error::WrongVersion { .. }), "{error:?}");
@@ -95,11 +94,14 @@ async fn invalid_snapshots_are_refused() {
     let mut invalid = stream.load(|_: &mut f64, _| {}).await.unwrap();
     invalid.state = f64::NAN;
     let error = stream.save_snapshot(&invalid).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     let mut large = stream.load(|_: &mut String, _| {}).await.unwrap();
     large.state = "x".repeat(32 * 1024);
     let error = stream.save_snapshot(&large).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(e) if e.kind() == ErrorKind::InvalidInput), "{error:?}");
+    assert!(
+        matches!(&error, Error::Client { error: e } if e.kind() == ErrorKind::InvalidInput),
+        "{error:?}"
+    );
     assert!(mock.row(TABLE, STREAM, "snapshot").is_none());
     large.state = "{".to_owned();
     stream.save_snapshot(&large).await.unwrap();
@@ -117,10 +119,10 @@ async fn a_state_of_another_stream_is_refused_as_a_snapshot() {
     stream.append(Expected::Version(0), id(1), &[Deposited(1), Deposited(2)]).await.unwrap();
     let loaded = stream.load(|_: &mut i64, _| {}).await.unwrap();
     let table = mock.client().table_named::<DynamicEntity>(TABLE);
-    let other = EventStream::<Change>::new(&table, "account-2");
+    let other = EventStream::<Change>::new(&table, "account-2").unwrap();
     let sent = mock.requests().total();
     let error = other.save_snapshot(&loaded).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     assert!(error.to_string().contains("account-2"), "{error}");
     assert_eq!(mock.requests().total(), sent);
 }

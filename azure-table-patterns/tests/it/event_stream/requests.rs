@@ -40,7 +40,7 @@ async fn each_call_sends_the_documented_number_of_requests() {
     assert_eq!(sent(&mock, refused).await, 2);
     for (expected, requests) in [(4, 2), (99, 1)] {
         let table = mock.client().table_named::<DynamicEntity>(TABLE);
-        let mut fresh = EventStream::new(&table, STREAM);
+        let mut fresh = EventStream::new(&table, STREAM).unwrap();
         let conflict = async {
             let error = fresh.append(Expected::Version(expected), id(7), &one).await.unwrap_err();
             assert!(matches!(error, Error::WrongVersion { .. }));

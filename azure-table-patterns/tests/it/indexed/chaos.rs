@@ -42,7 +42,7 @@ impl Program {
         // Every grace time is safe; a short one cancels the attempts of living programs.
         let grace = Duration::from_secs([0, 0, 1, 10][chance.usize(..4)]);
         Self {
-            users: Indexed::new(&client).grace(grace),
+            users: Indexed::new(&client).unwrap().grace(grace),
             watch: watch.clone(),
             chance,
             next_stamp: i64::try_from(task).unwrap() * 1_000_000,
@@ -213,7 +213,7 @@ fn name(error: &Error) -> &'static str {
 
 async fn round(round: &mut Round) -> Report {
     let client = round.mock().client();
-    let users = Indexed::<User>::new(&client).grace(Duration::from_secs(1));
+    let users = Indexed::<User>::new(&client).unwrap().grace(Duration::from_secs(1));
     users.create().await.unwrap();
     let watch = Watch::new(round.mock());
     round.start_faults();
@@ -225,7 +225,7 @@ async fn round(round: &mut Round) -> Report {
     }
     let swept = users.sweep().await.unwrap();
     *report.counts.entry("swept").or_default() +=
-        usize::try_from(swept.unfinished + swept.dangling).unwrap();
+        usize::try_from(swept.unfinished + swept.removed).unwrap();
     report.violations.extend(differences(round.mock()));
     for stamp in unapplied {
         report.check(!watch.was_seen(stamp), || format!("reported as not applied: {stamp}"));

@@ -29,21 +29,21 @@ async fn without(mock: &MockTableService) {
 }
 
 async fn insert((): &(), client: TableServiceClient) {
-    drop(Indexed::new(&client).insert(&old()).await);
+    drop(Indexed::new(&client).unwrap().insert(&old()).await);
 }
 
 async fn insert_email((): &(), client: TableServiceClient) {
-    drop(Indexed::new(&client).insert(&User::new("a", "1").email("x")).await);
+    drop(Indexed::new(&client).unwrap().insert(&User::new("a", "1").email("x")).await);
 }
 
 async fn change((): &(), client: TableServiceClient) {
-    let users = Indexed::<User>::new(&client);
+    let users = Indexed::<User>::new(&client).unwrap();
     let etag = users.get(("a", "1")).await.unwrap().unwrap().etag;
     drop(users.replace(&new(), &etag).await);
 }
 
 async fn change_and_change_back((): &(), client: TableServiceClient) {
-    let users = Indexed::<User>::new(&client);
+    let users = Indexed::<User>::new(&client).unwrap();
     for user in [new(), old()] {
         let etag = users.get(("a", "1")).await.unwrap().unwrap().etag;
         drop(users.replace(&user, &etag).await);
@@ -51,7 +51,7 @@ async fn change_and_change_back((): &(), client: TableServiceClient) {
 }
 
 async fn delete((): &(), client: TableServiceClient) {
-    let users = Indexed::<User>::new(&client);
+    let users = Indexed::<User>::new(&client).unwrap();
     let etag = users.get(("a", "1")).await.unwrap().unwrap().etag;
     drop(users.delete(("a", "1"), &etag).await);
 }
@@ -66,7 +66,7 @@ fn owners(mock: &MockTableService, email: &str) -> Vec<String> {
 
 /// Other programs contend for both values, in the partition of the first entity or another one.
 async fn contend(mock: &MockTableService) {
-    let users = Indexed::<User>::new(&mock.client());
+    let users = Indexed::<User>::new(&mock.client()).unwrap();
     for (id, group, value) in [("2", "b", "x"), ("3", "a", "y")] {
         let before = owners(mock, value);
         let found = users.by(|u| u.email, value).one().await.unwrap();
@@ -74,7 +74,7 @@ async fn contend(mock: &MockTableService) {
         match users.insert(&User::new(group, id).email(value).nick(value)).await {
             Ok(_) => assert_eq!(owners(mock, value), [id]),
             // A second run of the same program.
-            Err(Error::Client(error)) => assert!(error.is_conflict()),
+            Err(Error::Client { error }) => assert!(error.is_conflict()),
             Err(Error::ValueTaken { .. }) => {}
             Err(error) => panic!("{error}"),
         }
@@ -86,7 +86,7 @@ async fn check(mock: &MockTableService) {
     for value in ["x", "y"] {
         assert!(owners(mock, value).len() <= 1, "{:?}", owners(mock, value));
     }
-    let users = Indexed::<User>::new(&mock.client());
+    let users = Indexed::<User>::new(&mock.client()).unwrap();
     users.sweep().await.unwrap();
     assert_eq!(differences(mock), [""; 0]);
     for value in ["x", "y"] {
@@ -116,7 +116,7 @@ async fn a_program_stops_at_each_request() {
 
 /// The second program contends for the former value, and cleans up.
 async fn recover((): &(), client: TableServiceClient) {
-    let users = Indexed::<User>::new(&client).grace(Duration::from_secs(1));
+    let users = Indexed::<User>::new(&client).unwrap().grace(Duration::from_secs(1));
     drop(users.insert(&User::new("b", "2").email("x")).await);
     drop(users.sweep().await);
 }

@@ -14,7 +14,7 @@ use super::users::{INDEX, TABLE, User, differences};
 use crate::hostile::{on_secondary, touching, with_secondary};
 
 pub(super) async fn users(mock: &MockTableService) -> Indexed<User> {
-    let users = Indexed::<User>::new(&mock.client());
+    let users = Indexed::<User>::new(&mock.client()).unwrap();
     users.create().await.unwrap();
     users
 }
@@ -110,7 +110,7 @@ async fn refusals_of_the_entity() {
     let users = users(&mock).await;
     let old = users.insert(&joe()).await.unwrap().unwrap();
     let error = users.insert(&User { email: Some("other".into()), ..joe() }).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(error) if error.is_conflict()), "{error}");
+    assert!(matches!(&error, Error::Client { error } if error.is_conflict()), "{error}");
     let etag = users.replace(&User { city: None, ..joe() }, &old).await.unwrap().unwrap();
     for error in [
         users.replace(&joe(), &old).await.unwrap_err(),
@@ -121,7 +121,7 @@ async fn refusals_of_the_entity() {
     }
     users.delete(("a", "joe"), &etag).await.unwrap();
     let error = users.replace(&joe(), &etag).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(error) if error.is_not_found()), "{error}");
+    assert!(matches!(&error, Error::Client { error } if error.is_not_found()), "{error}");
     assert_eq!(differences(&mock), [""; 0]);
 }
 
@@ -213,7 +213,7 @@ async fn an_outcome_without_proof_is_unknown() {
     // It was applied, and readers find it although its rows are not confirmed.
     assert!(users.by(|u| u.email, "joe@x.example").one().await.unwrap().is_some());
     let swept = users.sweep().await.unwrap();
-    assert_eq!((swept.unfinished, swept.dangling), (2, 0));
+    assert_eq!((swept.unfinished, swept.removed), (2, 0));
     assert_eq!(differences(&mock), [""; 0]);
 }
 
@@ -245,14 +245,14 @@ async fn a_sweep_removes_what_points_to_nothing_and_old_markers() {
     let plain = mock.client().table::<User>();
     plain.delete(("b", "1"), IfMatch::Any).await.unwrap();
     let swept = users.sweep().await.unwrap();
-    assert_eq!((swept.rows, swept.unfinished, swept.dangling, swept.markers), (4, 0, 2, 0));
+    assert_eq!((swept.scanned, swept.unfinished, swept.removed), (4, 0, 2));
     assert_eq!(mock.row_count(INDEX), Some(2));
     tokio::time::advance(azure_table_patterns::indexed::MARKER_RETENTION).await;
     users.insert(&User::new("b", "2").email("y")).await.unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
     let swept = users.sweep().await.unwrap();
-    assert_eq!((swept.rows, swept.dangling, swept.markers), (3, 0, 2));
-    assert_eq!(users.sweep().await.unwrap().markers, 0);
+    assert_eq!((swept.scanned, swept.unfinished, swept.removed), (3, 0, 2));
+    assert_eq!(users.sweep().await.unwrap().removed, 0);
     assert_eq!(differences(&mock), [""; 0]);
 }
 
@@ -265,7 +265,7 @@ async fn a_write_does_not_return_the_version_of_another_program() {
         let builder = mock.client_builder().deadline(Duration::from_secs(200));
         let builder = builder.try_timeout(Duration::from_secs(30));
         let builder = if with_ids { builder.write_id_column("WriteId") } else { builder };
-        let users = Indexed::<User>::new(&builder.build().unwrap());
+        let users = Indexed::<User>::new(&builder.build().unwrap()).unwrap();
         let etag = users.insert(&joe()).await.unwrap().unwrap();
         let reply = Fault::delay_reply(Duration::from_secs(60));
         mock.faults().add(reply.on(Operation::Transaction).times(1));
@@ -286,7 +286,7 @@ async fn a_write_does_not_return_the_version_of_another_program() {
 async fn proofs_do_not_read_the_secondary() {
     let mock = MockTableService::new();
     users(&mock).await;
-    let users = Indexed::<User>::new(&with_secondary(&mock)).grace(Duration::ZERO);
+    let users = Indexed::<User>::new(&with_secondary(&mock)).unwrap().grace(Duration::ZERO);
     let etag = users.insert(&joe()).await.unwrap().unwrap();
     let taken = users.insert(&User::new("b", "1").email("joe@x.example")).await;
     assert!(matches!(taken, Err(Error::ValueTaken { .. })), "{taken:?}");
@@ -309,10 +309,10 @@ async fn a_refused_cleaning_is_reported() {
     let refused = Fault::error(403, "AuthorizationPermissionMismatch").on(Operation::Delete);
     mock.faults().add(refused.table(INDEX).times(100));
     let error = users.insert(&User::new("b", "2").email("x")).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(error) if error.status() == Some(403)), "{error}");
+    assert!(matches!(&error, Error::Client { error } if error.status() == Some(403)), "{error}");
     assert_eq!(error.outcome(), Outcome::NotApplied);
     let error = users.sweep().await.unwrap_err();
-    assert!(matches!(&error, Error::Client(error) if error.status() == Some(403)), "{error}");
+    assert!(matches!(&error, Error::Client { error } if error.status() == Some(403)), "{error}");
     mock.faults().clear();
     users.insert(&User::new("b", "2").email("x")).await.unwrap();
     assert_eq!(differences(&mock), [""; 0]);
@@ -331,7 +331,7 @@ async fn any_version_can_be_written() {
     assert_eq!(found.city.as_deref(), Some("Ulm"));
 
     let touching = touching(&mock, TABLE, ("a", "joe"), ("POST", "/$batch"));
-    let slow = Indexed::<User>::new(&touching);
+    let slow = Indexed::<User>::new(&touching).unwrap();
     let errors = [
         slow.replace(&joe(), IfMatch::Any).await.unwrap_err(),
         slow.merge(&joe(), IfMatch::Any).await.unwrap_err(),
@@ -345,7 +345,7 @@ async fn any_version_can_be_written() {
     users.delete(("a", "joe"), IfMatch::Any).await.unwrap();
     assert_eq!(differences(&mock), [""; 0]);
     let missing = users.delete(("a", "joe"), IfMatch::Any).await.unwrap_err();
-    assert!(matches!(&missing, Error::Client(it) if it.is_not_found()), "{missing:?}");
+    assert!(matches!(&missing, Error::Client { error: it } if it.is_not_found()), "{missing:?}");
 }
 
 /// The row of the value exists for each insert, and is gone when it is read.
@@ -373,7 +373,7 @@ async fn a_value_whose_row_always_changes_is_contended() {
     let EntityKey { partition_key, row_key } = rows[0].key().clone();
     let row = (&*partition_key.leak(), &*row_key.leak());
     let touching = touching(&mock, INDEX, row, ("PUT", INDEX));
-    let slow = Indexed::<User>::new(&touching);
+    let slow = Indexed::<User>::new(&touching).unwrap();
     let (start, reads) = (Instant::now(), mock.requests().count(Operation::Get));
     let error = slow.insert(&joe).await.unwrap_err();
     assert!(matches!(error, Error::Contended { rounds: 20, .. }), "{error:?}");

@@ -48,7 +48,7 @@ async fn empty_keys_and_large_properties() {
         text: String,
     }
     let mock = MockTableService::new();
-    let notes = Indexed::<Note>::new(&mock.client());
+    let notes = Indexed::<Note>::new(&mock.client()).unwrap();
     notes.create().await.unwrap();
     let text = |length| Note {
         p: String::new(),
@@ -68,8 +68,8 @@ async fn empty_keys_and_large_properties() {
 fn refused<T>(result: Result<T, Error>, text: &str) {
     let Err(error) = result else { panic!("not refused: {text}") };
     match &error {
-        Error::InvalidInput(_) => {}
-        Error::Client(error) if error.kind() == ErrorKind::InvalidInput => {}
+        Error::InvalidInput { .. } => {}
+        Error::Client { error } if error.kind() == ErrorKind::InvalidInput => {}
         error => panic!("{error:?}"),
     }
     assert!(error.to_string().contains(text), "{error}");
@@ -91,7 +91,7 @@ async fn invalid_input_is_refused_before_anything_is_sent() {
         other: String,
     }
     let mock = MockTableService::new();
-    let odd = Indexed::<Odd>::new(&mock.client());
+    let odd = Indexed::<Odd>::new(&mock.client()).unwrap();
     let etag = &"W/\"1\"".into();
     let empty = Odd { name: Some(String::new()), ..Odd::default() };
     refused(odd.insert(&empty).await, "the value of Name cannot be in an index: it is empty");
@@ -115,8 +115,17 @@ async fn invalid_input_is_refused_before_anything_is_sent() {
     refused(odd.by(|o| o.price, 1.0).all().await, "equal numbers");
     let long = "x".repeat(1_100);
     refused(odd.insert(&Odd { name: Some(long), ..Odd::default() }).await, "1024");
-    let users = Indexed::<User>::new(&mock.client());
+    let users = Indexed::<User>::new(&mock.client()).unwrap();
     refused(users.by(|u| u.email, "x").partition("p").one().await, "remove `.partition(…)`");
     refused(users.by(|u| u.email, "").one().await, "it is empty");
     assert_eq!(mock.requests().total(), 0);
+}
+
+#[tokio::test]
+async fn names_of_tables_are_checked_at_the_start() {
+    let client = MockTableService::new().client();
+    for name in ["", "no name", &"x".repeat(59)] {
+        assert!(Indexed::<User>::named(&client, name).unwrap_err().is_invalid_input(), "{name}");
+    }
+    Indexed::<User>::named(&client, "x".repeat(58)).unwrap();
 }

@@ -16,7 +16,8 @@ async fn counted<T>(mock: &MockTableService, call: impl Future<Output = T>) -> (
 #[tokio::test]
 async fn requests_of_each_call() {
     let mock = MockTableService::new();
-    let (created, count) = counted(&mock, Indexed::<User>::new(&mock.client()).create()).await;
+    let (created, count) =
+        counted(&mock, Indexed::<User>::new(&mock.client()).unwrap().create()).await;
     created.unwrap();
     assert_eq!(count, 2);
     let users = users(&mock).await;
@@ -79,5 +80,5 @@ async fn requests_of_each_call() {
 
     // A sweep: one for each page, one for each index row, three for the markers.
     let (swept, count) = counted(&mock, users.sweep()).await;
-    assert_eq!((swept.unwrap().rows, count), (3, 1 + 3 + 3));
+    assert_eq!((swept.unwrap().scanned, count), (3, 1 + 3 + 3));
 }

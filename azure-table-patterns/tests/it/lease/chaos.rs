@@ -44,8 +44,9 @@ impl Program {
         let table = client.table_named::<DynamicEntity>(LEASES);
         let devices = client.table_named(DEVICES);
         let ttl = Duration::from_secs(chance.u64(6..30));
-        let lease = Lease::new(&table, ("p", "lease0"), ttl).holder(format!("program {task}"));
-        let jobs = (0..JOBS).map(|at| Lease::new(&table, ("p", job(at)), ttl).existing());
+        let lease =
+            Lease::new(&table, ("p", "lease0"), ttl).unwrap().holder(format!("program {task}"));
+        let jobs = (0..JOBS).map(|at| Lease::new(&table, ("p", job(at)), ttl).unwrap().existing());
         let leases = std::iter::once(lease).chain(jobs).collect();
         let (mock, history) = (round.mock().clone(), Arc::clone(history));
         let start = (Instant::now(), table.clock().instant());
@@ -101,8 +102,8 @@ impl Program {
         let waits = self.chance.bool();
         let limit = Duration::from_secs(self.chance.u64(..90));
         // The call borrows the lease, and `call` the program.
-        let mut lease =
-            std::mem::replace(&mut self.leases[at], Lease::new(&self.table, ("p", ""), limit));
+        let other = Lease::new(&self.table, ("p", ""), Duration::from_secs(1)).unwrap();
+        let mut lease = std::mem::replace(&mut self.leases[at], other);
         let acquired = self
             .call(async {
                 if waits { lease.acquire(limit).await } else { lease.acquire_now().await }
@@ -186,7 +187,8 @@ impl Program {
     async fn write_to_device(&mut self, guard: &Guard) -> Option<Result<(), Error>> {
         let state = DynamicEntity::new("p", "device").with("State", self.id("state"));
         let (devices, token) = (self.devices.clone(), guard.token());
-        self.call(merge_fenced(&devices, &state, token)).await
+        let written = self.call(merge_fenced(&devices, &state, token)).await;
+        written.map(|result| result.map(drop))
     }
 
     /// Work that records each moment at which it runs, and commits while the guard is renewed.
@@ -253,7 +255,7 @@ async fn hold_in_turn(round: &mut Round) -> Report {
     let programs = (0..PROGRAMS).map(|task| Program::new(round, task, &history));
     round.run_programs(programs.map(Program::run)).await;
     // Once the faults end, the lease can be acquired, and nothing that it did not write is gone.
-    let mut lease = Lease::new(&table, ("p", "lease0"), Duration::from_secs(10));
+    let mut lease = Lease::new(&table, ("p", "lease0"), Duration::from_secs(10)).unwrap();
     let guard = lease.acquire(Duration::from_secs(45)).await.unwrap();
     let mut history = std::mem::take(&mut *history.lock().unwrap());
     history.report.check(guard.is_some(), || "the lease cannot be acquired".to_owned());

@@ -46,7 +46,7 @@ async fn prepare(mock: &MockTableService) -> RefCell<Stage> {
 /// Acquires the lease, commits a row with the name of the token, and releases the lease.
 async fn work(stage: &RefCell<Stage>, client: TableServiceClient) {
     let table = client.table_named::<DynamicEntity>(LEASES);
-    let guard = Lease::new(&table, KEY, TTL).acquire(TTL * 4).await.unwrap().unwrap();
+    let guard = Lease::new(&table, KEY, TTL).unwrap().acquire(TTL * 4).await.unwrap().unwrap();
     stage.borrow_mut().holds(&guard);
     let name = format!("{:03}", guard.token());
     let row = DynamicEntity::new(KEY.0, &*name).with("By", guard.token());
@@ -109,13 +109,12 @@ async fn the_next_holder_stops_too() {
 /// A job that is deleted with its result.
 async fn finish(stage: &RefCell<Stage>, client: TableServiceClient) {
     let table = client.table_named::<DynamicEntity>(LEASES);
-    let mut job = Lease::new(&table, ("p", "job"), TTL).existing();
+    let mut job = Lease::new(&table, ("p", "job"), TTL).unwrap().existing();
     let guard = match job.acquire(TTL * 4).await {
         Ok(guard) => guard.unwrap(),
         // The program before this one has finished it.
         Err(error) => {
-            let is_gone =
-                matches!(&error, azure_table_patterns::Error::Client(it) if it.is_not_found());
+            let is_gone = matches!(&error, azure_table_patterns::Error::Client { error: it } if it.is_not_found());
             assert!(is_gone && stage.borrow().token > 0, "{error}");
             return;
         }

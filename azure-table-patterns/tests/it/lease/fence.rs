@@ -81,9 +81,11 @@ async fn only_the_fence_writes_its_column() {
     let (mock, devices) = devices().await;
     let before = mock.requests().total();
     let error = merge_fenced(&devices, &state("x").with("LeaseToken", 9_i64), 1).await.unwrap_err();
-    assert!(matches!(error, Error::InvalidInput(_)), "{error}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
     let key = DynamicEntity::new("a/b", "device");
     let error = merge_fenced(&devices, &key, 1).await.unwrap_err();
-    assert!(matches!(&error, Error::Client(client) if client.kind() == ErrorKind::InvalidInput));
+    assert!(
+        matches!(&error, Error::Client { error: client } if client.kind() == ErrorKind::InvalidInput)
+    );
     assert_eq!(mock.requests().total(), before);
 }

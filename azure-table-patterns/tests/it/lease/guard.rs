@@ -171,7 +171,7 @@ async fn an_error_of_the_work_leaves_the_guard_valid() {
     let guard = acquired(&mut lease(&table)).await;
     table.insert(&work("taken")).await.unwrap();
     let error = guard.commit(|tx| tx.insert(&work("a")).insert(&work("taken"))).await.unwrap_err();
-    let Error::Client(client) = &error else { panic!("{error}") };
+    let Error::Client { error: client } = &error else { panic!("{error}") };
     assert!(client.is_conflict() && client.batch_index() == Some(2), "{error}");
     assert_eq!((error.outcome(), mock.row_count(LEASES)), (Outcome::NotApplied, Some(2)));
     guard.commit(|tx| tx.insert(&work("a"))).await.unwrap();

@@ -51,7 +51,7 @@ async fn a_task_renews_a_guard_until_the_guard_is_dropped() {
     assert!(renewed.is_finished());
     assert_eq!(mock.requests().total(), sent);
     // The renewal that is dropped first leaves the guard alone.
-    let guard = acquired(&mut Lease::new(&table, ("p", "other"), TTL)).await;
+    let guard = acquired(&mut Lease::new(&table, ("p", "other"), TTL).unwrap()).await;
     drop(guard.renewal());
     sleep(TTL).await;
     assert!(!guard.is_valid());

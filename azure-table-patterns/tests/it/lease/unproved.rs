@@ -103,7 +103,7 @@ async fn a_secondary_that_lags_behind_is_not_read() {
     for token in [1, 2] {
         merge_fenced(&table, &state, token).await.unwrap();
     }
-    let sequence = Sequence::new(&table, ("p", "sequence"));
+    let sequence = Sequence::new(&table, ("p", "sequence")).unwrap();
     for start in [1, 11] {
         assert_eq!(sequence.block(10).await.unwrap(), start..start + 10);
     }

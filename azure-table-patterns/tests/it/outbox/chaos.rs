@@ -100,7 +100,7 @@ impl Pause for Disturbed {
     async fn pause(&mut self) -> Result<(), Error> {
         self.shared.lock().unwrap().operations += 1;
         match self.chance.u8(..12) {
-            0 => return Err(Error::InvalidInput("a step fails".to_owned())),
+            0 => return Err(Error::InvalidInput { reason: "a step fails".to_owned() }),
             1..=2 => sleep(some_ms(&mut self.chance, 60_000)).await,
             _ => {}
         }
@@ -139,7 +139,7 @@ async fn work(client: TableServiceClient, mut chance: Rng, shared: Shared, runs:
     let ttl = Duration::from_secs(chance.u64(4..30));
     let new = || {
         let waits = (Duration::from_millis(500), Duration::from_secs(20));
-        outbox(&client).worker("worker").ttl(ttl).attempts(1_000).waits(waits.0, waits.1)
+        outbox(&client).worker("worker").ttl(ttl).unwrap().attempts(1_000).waits(waits.0, waits.1)
     };
     let mut worker = new();
     let mut disturbed = Disturbed { chance: chance.fork(), shared: shared.clone() };

@@ -22,7 +22,7 @@ async fn prepare(mock: &MockTableService) {
 
 async fn program((): &(), service: TableServiceClient) {
     request(&service, NAME, 0).await.unwrap();
-    let mut worker = outbox(&service).worker("w").ttl(TTL);
+    let mut worker = outbox(&service).worker("w").ttl(TTL).unwrap();
     for _ in 0..20 {
         while let Some(mut item) = worker.next().await.unwrap() {
             let ended = steps(&service, &mut item, &mut NoPause).await;

@@ -22,14 +22,14 @@ async fn a_read_of_the_next_holders_row_does_not_help_a_stalled_worker() {
         on(|request| !is_write(request), |_| Step::pass().after(sleep(Duration::from_secs(45))));
     let builder = mock.client_builder().transport(Scripted::new(mock.transport(), slow_reads));
     let slow = builder.write_id_column("WriteId").build().unwrap();
-    let slow = Outbox::<Copy>::new(&slow.table_named::<DynamicEntity>("Orders"), "copy");
-    let mut first = slow.worker("first").ttl(TTL);
+    let slow = Outbox::<Copy>::new(&slow.table_named::<DynamicEntity>("Orders"), "copy").unwrap();
+    let mut first = slow.worker("first").ttl(TTL).unwrap();
     let mut old = first.next().await.unwrap().unwrap();
 
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     let effect = |text| DynamicEntity::new("oslo", text);
     let take_over = async {
-        let mut second = new.worker("second").ttl(TTL * 10);
+        let mut second = new.worker("second").ttl(TTL * 10).unwrap();
         loop {
             if let Some(mut item) = second.next().await.unwrap() {
                 item.commit(|transaction| transaction.insert(&effect("second"))).await.unwrap();

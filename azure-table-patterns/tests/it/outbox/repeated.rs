@@ -31,7 +31,7 @@ async fn a_cause_and_its_item_that_are_delivered_twice_are_confirmed() {
     mock.faults().add(Fault::deliver_twice().on(Operation::Transaction).times(1));
     mock.faults().add(Fault::delay_request(TTL / 2).on(Operation::Get).times(1));
     let changed = orders(&mock).transaction().insert(&DynamicEntity::new("oslo", "order-9"));
-    let (enqueue, worker) = (outbox.clone(), outbox.worker("w").ttl(TTL));
+    let (enqueue, worker) = (outbox.clone(), outbox.worker("w").ttl(TTL).unwrap());
     let held = async {
         sleep(TTL / 4).await;
         let mut worker = worker;
@@ -51,7 +51,7 @@ async fn an_item_that_is_done_before_it_is_read_back_is_unknown() {
     mock.faults().add(Fault::deliver_twice().on(Operation::Transaction).times(1));
     mock.faults().add(Fault::delay_request(TTL / 2).on(Operation::Get).times(1));
     let cause = table.transaction().insert(&DynamicEntity::new("oslo", "order-7"));
-    let mut worker = outbox.worker("w").ttl(TTL);
+    let mut worker = outbox.worker("w").ttl(TTL).unwrap();
     let done = async {
         sleep(TTL / 4).await;
         pass(&mut worker, async |_| Ok::<(), Error>(())).await;
@@ -96,7 +96,8 @@ async fn a_busy_service_does_not_refuse_a_delivery_that_is_late() {
     let mock = mock_with_table().await;
     let (first, second_after) = (Fault::busy(), Duration::from_secs(5));
     let repeating = repeating(&mock, "Archive", first, second_after);
-    let outbox = Outbox::<Copy>::new(&repeating.table_named::<DynamicEntity>("Orders"), "copy");
+    let outbox =
+        Outbox::<Copy>::new(&repeating.table_named::<DynamicEntity>("Orders"), "copy").unwrap();
     let error = outbox.insert(&copy("7")).await.unwrap_err();
     assert!(error.is_throttled() && !is_stored(&mock, "copy!7"));
     sleep(TTL).await;

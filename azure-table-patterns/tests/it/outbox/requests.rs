@@ -58,7 +58,8 @@ async fn requests_under_a_conflict() {
     for id in ["7", "8"] {
         outbox.insert(&copy(id)).await.unwrap();
     }
-    let (mut first, mut second) = (outbox.worker("a").ttl(TTL), outbox.worker("b").ttl(TTL));
+    let (mut first, mut second) =
+        (outbox.worker("a").ttl(TTL).unwrap(), outbox.worker("b").ttl(TTL).unwrap());
     let mut old = first.next().await.unwrap().unwrap();
     sent(&mock);
     assert!(outbox.insert(&copy("7")).await.is_err());

@@ -7,11 +7,11 @@ use std::time::Duration;
 use azure_table_client::mock::Fault;
 use azure_table_client::{DynamicEntity, Operation};
 use azure_table_patterns::Error;
-use azure_table_patterns::outbox::{Item, Outbox};
+use azure_table_patterns::outbox::Item;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Copy, TTL, copy, mock_with_table, orders, outbox};
+use super::{Copy, TTL, copy, mock_with_table, outbox};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -23,7 +23,7 @@ async fn a_worker_repeats_failed_items_until_it_is_stopped() {
     let (stop, stopped) = oneshot::channel::<()>();
     let passes = Arc::<Mutex<Vec<_>>>::default();
     let seen = Arc::clone(&passes);
-    let worker = outbox.worker("w").ttl(TTL).waits(SECOND * 3, TTL).interval(SECOND);
+    let worker = outbox.worker("w").ttl(TTL).unwrap().waits(SECOND * 3, TTL).interval(SECOND);
     let mut worker = worker.on_pass(move |pass| seen.lock().unwrap().push(pass.clone()));
     let running = tokio::spawn(async move {
         let mut attempts = 0;
@@ -60,7 +60,7 @@ async fn steps_that_finish_their_item_run_to_their_end() {
     let mock = mock_with_table().await;
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
-    let mut worker = outbox.worker("w").ttl(TTL);
+    let mut worker = outbox.worker("w").ttl(TTL).unwrap();
     let steps = async |mut item: Item<Copy>| {
         item.finish(|transaction| transaction).await?;
         sleep(TTL * 2).await;
@@ -81,7 +81,7 @@ async fn a_worker_completes_the_present_item_when_it_is_stopped() {
     }
     let reported = Arc::<Mutex<Vec<_>>>::default();
     let seen = Arc::clone(&reported);
-    let worker = outbox.worker("w").ttl(TTL);
+    let worker = outbox.worker("w").ttl(TTL).unwrap();
     let mut worker = worker.on_pass(move |pass| seen.lock().unwrap().push(pass.done));
     let steps = async |_| {
         sleep(TTL / 2).await;
@@ -105,8 +105,6 @@ async fn a_worker_completes_the_present_item_when_it_is_stopped() {
 async fn an_error_that_does_not_pass_ends_a_worker() {
     let mock = mock_with_table().await;
     let steps = async |_| Ok::<_, Error>(());
-    let mut unnamed = Outbox::<Copy>::new(&orders(&mock), "").worker("w");
-    assert!(unnamed.run(steps, pending()).await.is_err());
     mock.client().delete_table("Orders").await.unwrap();
     let mut worker = outbox(&mock).worker("w");
     let error = timeout(TTL, worker.run(steps, pending())).await.unwrap().unwrap_err();
@@ -129,7 +127,8 @@ async fn the_lease_is_renewed_while_steps_run_and_commit() {
         }
         Ok::<_, Error>(())
     };
-    let (mut worker, mut other) = (outbox.worker("w").ttl(TTL), outbox.worker("other").ttl(TTL));
+    let (mut worker, mut other) =
+        (outbox.worker("w").ttl(TTL).unwrap(), outbox.worker("other").ttl(TTL).unwrap());
     let others = async {
         sleep(SECOND).await;
         while other.next().await.unwrap().is_none() {
@@ -150,7 +149,7 @@ async fn an_item_is_renewed_by_a_task_until_it_ends() {
     let mock = mock_with_table().await;
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
-    let mut worker = outbox.worker("w").ttl(TTL);
+    let mut worker = outbox.worker("w").ttl(TTL).unwrap();
     let item = worker.next().await.unwrap().unwrap();
     let renewed = tokio::spawn(item.renewal());
     sleep(TTL * 5).await;
@@ -167,13 +166,13 @@ async fn steps_are_dropped_when_the_lease_is_lost() {
     let mock = mock_with_table().await;
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
-    let mut worker = outbox.worker("w").ttl(TTL);
+    let mut worker = outbox.worker("w").ttl(TTL).unwrap();
     mock.faults().add(Fault::hang().on(Operation::Merge).skip(1));
     let steps = async |_| pending::<Result<(), Error>>().await;
     let start = Instant::now();
     let running = worker.run(steps, sleep(TTL / 2));
     let take_over = async {
-        let mut other = outbox.worker("other").ttl(TTL);
+        let mut other = outbox.worker("other").ttl(TTL).unwrap();
         sleep(TTL / 2).await;
         assert!(other.next().await.unwrap().is_none());
         sleep(TTL).await;

@@ -45,7 +45,7 @@ async fn steps_end_an_item() {
     outbox.insert(&copy("7")).await.unwrap();
     let twice = outbox.insert(&copy("7")).await.unwrap_err();
     assert!(twice.client().unwrap().is_conflict());
-    let mut worker = outbox.worker("w1").ttl(TTL);
+    let mut worker = outbox.worker("w1").ttl(TTL).unwrap();
     let mut item = worker.next().await.unwrap().unwrap();
     assert_eq!((item.token(), item.attempts(), item.is_valid()), (1, 1, true));
     assert_eq!((&*item.key().row_key, &item.work), ("copy!7", &copy("7")));
@@ -74,7 +74,7 @@ async fn a_failed_item_waits_and_is_parked_after_the_last_attempt() {
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
     let waits = (Duration::from_secs(2), Duration::from_secs(3));
-    let mut worker = outbox.worker("w1").ttl(TTL).attempts(3).waits(waits.0, waits.1);
+    let mut worker = outbox.worker("w1").ttl(TTL).unwrap().attempts(3).waits(waits.0, waits.1);
     let fail = async |item: &mut Item<Copy>| {
         item.work.step = 9;
         Err("no space".to_owned())
@@ -115,14 +115,14 @@ async fn an_item_that_stops_its_workers_is_parked() {
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
     for attempt in 1..=2 {
-        let mut worker = outbox.worker("w1").ttl(TTL).attempts(2);
+        let mut worker = outbox.worker("w1").ttl(TTL).unwrap().attempts(2);
         // The first pass sees the lease of the worker that stopped.
         while worker.next().await.unwrap().is_none() {
             assert!(attempt == 2 && worker.pass().waiting == 1);
             sleep(TTL / 2).await;
         }
     }
-    let mut worker = outbox.worker("w1").ttl(TTL).attempts(2);
+    let mut worker = outbox.worker("w1").ttl(TTL).unwrap().attempts(2);
     for _ in 0..4 {
         assert!(worker.next().await.unwrap().is_none());
         sleep(TTL / 2).await;
@@ -155,8 +155,8 @@ async fn a_worker_that_lost_its_item_is_refused() {
     let mock = mock_with_table().await;
     let outbox = outbox(&mock);
     outbox.insert(&copy("7")).await.unwrap();
-    let mut first = outbox.worker("first").ttl(TTL);
-    let mut second = outbox.worker("second").ttl(TTL);
+    let mut first = outbox.worker("first").ttl(TTL).unwrap();
+    let mut second = outbox.worker("second").ttl(TTL).unwrap();
     let mut old = first.next().await.unwrap().unwrap();
     while second.next().await.unwrap().is_none() {
         assert!(old.is_valid() || second.pass().waiting == 1);
@@ -269,10 +269,10 @@ async fn a_fenced_row_refuses_a_later_item_of_the_same_key() {
     let mut worker = outbox(&mock).worker("w").attempts(9).waits(Duration::ZERO, Duration::ZERO);
     outbox(&mock).insert(&copy("7")).await.unwrap();
     pass(&mut worker, async |_| Err("fails")).await;
-    pass(&mut worker, async |item| merge_fenced(&rows, &row, item.token()).await).await;
+    pass(&mut worker, async |item| merge_fenced(&rows, &row, item.token()).await.map(drop)).await;
     assert_eq!(worker.pass().done, 1);
 
     outbox(&mock).insert(&copy("7")).await.unwrap();
-    pass(&mut worker, async |item| merge_fenced(&rows, &row, item.token()).await).await;
+    pass(&mut worker, async |item| merge_fenced(&rows, &row, item.token()).await.map(drop)).await;
     assert_eq!((worker.pass().done, worker.pass().failed.len()), (0, 1));
 }

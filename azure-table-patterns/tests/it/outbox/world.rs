@@ -31,7 +31,7 @@ pub(super) struct Deletion {
 }
 
 pub(super) fn outbox(service: &TableServiceClient) -> Outbox<Deletion> {
-    Outbox::new(&service.table_named::<DynamicEntity>(WORK), "delete")
+    Outbox::new(&service.table_named::<DynamicEntity>(WORK), "delete").unwrap()
 }
 
 fn generation_of(row: &DynamicEntity) -> i64 {

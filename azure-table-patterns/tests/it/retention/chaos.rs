@@ -77,9 +77,9 @@ impl Keeper {
                         let found = self.any_row(&mut chance);
                         self.extend(&found, &mut chance).await;
                     };
-                    let sweep = timeout(limit, rows.sweep(|rows| rows));
+                    let sweep = timeout(limit, rows.sweep());
                     let (swept, ()) = tokio::join!(sweep, extension);
-                    if matches!(swept, Ok(Ok(1..))) {
+                    if swept.is_ok_and(|swept| swept.is_ok_and(|swept| swept.removed > 0)) {
                         self.report.count("sweeps that removed rows");
                     }
                 }
@@ -148,7 +148,7 @@ impl Keeper {
 
     async fn read(&mut self, row_key: &str) {
         let earliest = now(self.client.clock().now());
-        if let Ok(Some((row, _))) = self.rows.get(("p", row_key)).await {
+        if let Ok(Some(row)) = self.rows.get(("p", row_key)).await {
             let until: DateTime<Utc> = row.get("ExpiresAt").unwrap().unwrap();
             self.report.check(until > earliest, || format!("{row_key} was returned after {until}"));
             self.report.count("reads");
@@ -181,7 +181,7 @@ async fn expiring_rows(round: &mut Round) -> Report {
     round.run_programs(tasks).await.into_iter().for_each(|it| report.add(it));
     check(round.mock(), &promises, &mut report);
     sleep(2 * DAY).await;
-    drop(expiring(&round.mock().client()).sweep(|rows| rows).await);
+    drop(expiring(&round.mock().client()).sweep().await);
     let left = round.mock().row_count(TABLE).unwrap();
     report.check(left == 0, || format!("{left} expired rows are left"));
     report
@@ -193,7 +193,7 @@ async fn rows_are_removed_after_their_expiry_only() {
 }
 
 fn tables(client: &TableServiceClient) -> PeriodTables<DynamicEntity> {
-    PeriodTables::new(client, "Logs", Period::Day, HOUR).unwrap().margin(MARGIN)
+    PeriodTables::new(client, "Logs", Period::Day, HOUR).unwrap().margin(MARGIN).unwrap()
 }
 
 /// Writes rows with the time of the own clock, and maintains the tables.

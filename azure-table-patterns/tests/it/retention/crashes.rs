@@ -64,12 +64,12 @@ async fn a_sweep_stops_at_each_request() {
             }
         },
         async |(), client| {
-            sessions(&client).sweep(|rows| rows).await.unwrap();
+            sessions(&client).sweep().await.unwrap();
         },
         async |(), mock, _| {
             tokio::time::sleep(LATENESS * 2).await;
             assert!(mock.row_count("Sessions").unwrap() >= 40);
-            sessions(&mock.client()).sweep(|rows| rows).await.unwrap();
+            sessions(&mock.client()).sweep().await.unwrap();
             assert_eq!(mock.row_count("Sessions"), Some(40));
         },
     )

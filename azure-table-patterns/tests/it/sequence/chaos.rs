@@ -47,7 +47,7 @@ async fn reserve_together(round: &mut Round) -> Report {
     round.start_faults();
     let programs = (0..PROGRAMS).map(|task| {
         let table = round.client(task).table_named::<DynamicEntity>(TABLE);
-        let sequence = Sequence::new(&table, KEY).block_size(3);
+        let sequence = Sequence::new(&table, KEY).unwrap().block_size(3).unwrap();
         reserve(sequence, round.chance(task))
     });
     let results = round.run_programs(programs).await;
@@ -61,7 +61,7 @@ async fn reserve_together(round: &mut Round) -> Report {
             last = last.max(number);
         }
     }
-    let next = Sequence::new(&table, KEY).block(1).await.unwrap().start;
+    let next = Sequence::new(&table, KEY).unwrap().block(1).await.unwrap().start;
     let highest = owners.keys().max().copied().unwrap_or(0);
     report.check(next > highest && !owners.contains_key(&0), || format!("{next} after {highest}"));
     report

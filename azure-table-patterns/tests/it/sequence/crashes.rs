@@ -20,7 +20,7 @@ async fn prepare(mock: &MockTableService) -> Numbers {
 
 async fn reserve(numbers: &Numbers, client: TableServiceClient) {
     let table = client.table_named::<DynamicEntity>(TABLE);
-    let mut sequence = Sequence::new(&table, KEY).block_size(2);
+    let mut sequence = Sequence::new(&table, KEY).unwrap().block_size(2).unwrap();
     for _ in 0..5 {
         let number = sequence.next().await.unwrap();
         assert!(numbers.borrow_mut().insert(number), "{number}");

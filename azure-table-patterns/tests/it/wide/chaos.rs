@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use azure_table_client::mock::Fault;
 use azure_table_client::{DynamicEntity, Operation, Outcome};
-use azure_table_patterns::Error;
 use azure_table_patterns::wide::WideTable;
+use azure_table_patterns::{Error, Swept};
 use azure_table_tests::chaos::{self, Report, Round};
 use fastrand::Rng;
 use tokio::time::timeout;
@@ -112,7 +112,8 @@ impl Task {
             Ok(found) => found,
             Err(error) => {
                 self.record(|history| {
-                    let is_expected = matches!(error, Error::Client(_) | Error::Contended { .. });
+                    let is_expected =
+                        matches!(error, Error::Client { .. } | Error::Contended { .. });
                     history.report.check(is_expected, || format!("{name}: {error}"));
                     history.report.count("reads that failed");
                 });
@@ -181,8 +182,9 @@ impl Task {
 
     async fn sweep(&self, limit: Duration, chance: &mut Rng) {
         let seconds = if self.deletes { 600 } else { chance.u64(1..10) };
-        let swept = timeout(limit, self.wide.sweep("p", Duration::from_secs(seconds))).await;
-        if matches!(swept, Ok(Ok(1..))) {
+        let swept =
+            timeout(limit, self.wide.clone().grace(Duration::from_secs(seconds)).sweep()).await;
+        if swept.is_ok_and(|swept| swept.is_ok_and(|swept| swept.removed > 0)) {
             self.record(|history| history.report.count("sweeps that removed rows"));
         }
     }
@@ -250,7 +252,7 @@ async fn round(round: &mut Round) -> Report {
     let deletes = round.seed % 2 == 1;
     let task = |client: azure_table_client::TableServiceClient| {
         let table = client.table_named::<DynamicEntity>("Wide");
-        let wide = WideTable::new(&table).request_bytes(4096);
+        let wide = WideTable::new(&table).unwrap().request_bytes(4096).unwrap();
         let (history, ids, steps) = (Arc::clone(&history), Arc::clone(&ids), Arc::clone(&steps));
         Task { wide, history, ids, steps, deletes }
     };
@@ -266,7 +268,10 @@ async fn round(round: &mut Round) -> Report {
     round.run_programs((0..TASKS).map(|n| task(round.client(n)).work(round.chance(n)))).await;
     let last = task(round.mock().client());
     let grace = Duration::from_secs(600);
-    let swept = [last.wide.sweep("p", grace).await, last.wide.sweep("p", grace).await];
+    let swept = [
+        last.wide.clone().grace(grace).sweep().await,
+        last.wide.clone().grace(grace).sweep().await,
+    ];
     let (mut generations, mut found) = (BTreeSet::new(), BTreeMap::new());
     for name in NAMES {
         if let Some((id, version)) = last.read(name).await {
@@ -275,7 +280,9 @@ async fn round(round: &mut Round) -> Report {
         }
     }
     let History { mut report, changes, reads } = std::mem::take(&mut *history.lock().unwrap());
-    report.check(matches!(swept, [Ok(_), Ok(0)]), || format!("the last sweeps: {swept:?}"));
+    report.check(matches!(swept, [Ok(_), Ok(Swept { removed: 0, .. })]), || {
+        format!("the last sweeps: {swept:?}")
+    });
     for row in round.mock().rows("Wide").unwrap() {
         let row_key = &row.key().row_key;
         let is_current = |generation: &Uuid| row_key.contains(&generation.simple().to_string());

@@ -15,7 +15,10 @@ const GRACE: Duration = Duration::from_secs(2 * LATENESS.as_secs());
 
 fn wide(client: &TableServiceClient) -> WideTable {
     // Small requests, so that few bytes need several transactions.
-    WideTable::new(&client.table_named::<DynamicEntity>("Documents")).request_bytes(4096)
+    WideTable::new(&client.table_named::<DynamicEntity>("Documents"))
+        .unwrap()
+        .request_bytes(4096)
+        .unwrap()
 }
 
 async fn prepare(mock: &MockTableService) -> Uuid {
@@ -43,10 +46,10 @@ async fn take_over(mock: &MockTableService, allowed: [Option<u8>; 2]) {
         Some((_, version)) => wide.replace(&document(7_000, 9), version).await.unwrap(),
         None => wide.insert(&document(7_000, 9)).await.unwrap(),
     };
-    wide.sweep("p", GRACE).await.unwrap();
+    wide.clone().grace(GRACE).sweep().await.unwrap();
     assert_eq!(fill(mock).await, Some(9));
     assert_eq!(count(mock), 1 + 8);
-    assert_eq!(wide.sweep("p", GRACE).await.unwrap(), 0);
+    assert_eq!(wide.clone().grace(GRACE).sweep().await.unwrap().removed, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +98,7 @@ async fn a_writer_and_then_a_sweeper_stop_at_each_request() {
             wide(&client).replace(&document(6_000, 2), *version).await.unwrap();
         },
         async |_, client| {
-            wide(&client).sweep("p", GRACE).await.unwrap();
+            wide(&client).grace(GRACE).sweep().await.unwrap();
         },
         async |_, mock, _| take_over(mock, [Some(1), Some(2)]).await,
     )
