@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 
@@ -80,6 +81,11 @@ impl BatchBuilder {
     pub fn max_rows(mut self, rows: usize) -> Self {
         self.max_rows = rows.max(1);
         self
+    }
+
+    /// The schema of the batches.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.schema.arrow()
     }
 
     /// The number of rows since the last batch.

@@ -28,6 +28,7 @@ pub(crate) const UTC: &str = "UTC";
 
 /// The Arrow type of `Edm.DateTime`, whose values are 100 ns ticks of the years 1601 to 9999.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Timestamps {
     /// `Timestamp(ns, "UTC")`: lossless from 1677-09-21T00:12:43.1452242Z to 2262-04-11T23:47:16.8547758Z. A value outside
     /// is an error that names the row.

@@ -4,6 +4,7 @@ use crate::Timestamps;
 
 /// The treatment of properties that a schema has no column for, or whose value is not of the column's type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Mixed {
     /// They are an error that names the row and the property. When a schema is inferred, a property with values of several
     /// types is an error.

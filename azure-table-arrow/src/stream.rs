@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use azure_table_client::DynamicEntity;
 use futures_core::Stream;
 
@@ -53,6 +54,14 @@ where
 {
     let builder = BatchBuilder::new(schema).max_rows(max_rows);
     BatchStream { rows: Some(Box::pin(rows)), builder, error: None }
+}
+
+impl BatchStream {
+    /// Returns the schema of all batches: that of the [`TableSchema`] of the stream. It is known from the start, also if no
+    /// batch follows.
+    pub fn schema(&self) -> SchemaRef {
+        self.builder.schema()
+    }
 }
 
 impl Stream for BatchStream {

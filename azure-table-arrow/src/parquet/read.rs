@@ -1,7 +1,6 @@
 //! Reading Parquet.
 
 use std::fmt;
-use std::fs::File;
 use std::iter::FusedIterator;
 
 use azure_table_client::DynamicEntity;
@@ -25,7 +24,8 @@ pub struct ParquetRows {
     read_rows: u64,
 }
 
-/// Reads the rows of a Parquet file in order: of [`ParquetWriter`](crate::ParquetWriter), or of another program with the
+/// Reads the rows of a Parquet file in order, from a [`File`](std::fs::File), from `bytes::Bytes` in memory, or from another
+/// [`ChunkReader`], for example one that reads ranges of a blob. The file is of [`ParquetWriter`](crate::ParquetWriter), or of another program with the
 /// same columns (see [`TableSchema::from_arrow`]), with the compression Snappy or none. A few MiB of rows are in memory,
 /// besides a page of each column.
 ///
@@ -38,11 +38,7 @@ pub struct ParquetRows {
 /// # Errors
 /// The file is not a Parquet file, does not have the keys, has a column of a type that no property has, or its row groups have
 /// another number of rows than the file.
-pub fn parquet_rows(file: File) -> Result<ParquetRows, Error> {
-    rows(file)
-}
-
-pub(crate) fn rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
+pub fn parquet_rows<R: ChunkReader + 'static>(input: R) -> Result<ParquetRows, Error> {
     let length = input.len();
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(input))??;
     damage::check(builder.metadata(), length)?;

@@ -1,13 +1,17 @@
 //! Rows to Parquet and back.
 
 use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
 use proptest::sample::Index;
 
 use super::*;
-use crate::parquet::{ParquetWriter, parquet_rows, rows as rows_of_file};
+use crate::parquet::{ParquetWriter, parquet_rows};
 use crate::{Mixed, SchemaOptions, Timestamps};
 
 fn file(rows: &[DynamicEntity], schema: &TableSchema) -> Vec<u8> {
@@ -20,7 +24,7 @@ fn file(rows: &[DynamicEntity], schema: &TableSchema) -> Vec<u8> {
 }
 
 fn read(file: Vec<u8>) -> Result<Vec<DynamicEntity>, Error> {
-    rows_of_file(Bytes::from(file))?.collect()
+    parquet_rows(Bytes::from(file))?.collect()
 }
 
 /// More cases if `AZURE_TABLE_TESTS_FULL` is set.
@@ -48,7 +52,7 @@ proptest! {
     fn rows_of_mixed_types_survive(rows in mixed_rows()) {
         let options = SchemaOptions::new().timestamps(Timestamps::Ticks).mixed(Mixed::rest());
         let schema = TableSchema::infer(&rows, &options).unwrap();
-        let file = rows_of_file(Bytes::from(file(&rows, &schema))).unwrap();
+        let file = parquet_rows(Bytes::from(file(&rows, &schema))).unwrap();
         prop_assert_eq!(file.schema(), &schema);
         prop_assert_eq!(file.total_rows(), rows.len() as u64);
         let read = file.collect::<Result<Vec<_>, _>>().unwrap();
@@ -103,6 +107,46 @@ fn files_are_read_in_several_batches() {
     let read = parquet_rows(File::open(&path).unwrap()).unwrap().collect::<Result<Vec<_>, _>>();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(contents(&read.unwrap()), contents(&rows));
+}
+
+/// A file whose bytes are read as ranges, as those of a blob.
+struct Ranges(Bytes, Arc<AtomicUsize>);
+
+impl Length for Ranges {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl ChunkReader for Ranges {
+    type T = <Bytes as ChunkReader>::T;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        if self.1.fetch_add(1, Ordering::Relaxed) >= 20 {
+            return Err(ParquetError::General("the connection is lost".to_owned()));
+        }
+        self.0.get_bytes(start, length)
+    }
+}
+
+#[test]
+fn a_file_is_read_from_any_chunk_reader() {
+    let rows: Vec<_> =
+        (0..10).map(|n| DynamicEntity::new("p", format!("{n}")).with("A", n)).collect();
+    let schema = TableSchema::infer(&rows, &SchemaOptions::new()).unwrap();
+    let (file, reads) = (Bytes::from(file(&rows, &schema)), Arc::default());
+    let read = parquet_rows(Ranges(file.clone(), Arc::clone(&reads))).unwrap();
+    assert_eq!(contents(&read.collect::<Result<Vec<_>, _>>().unwrap()), contents(&rows));
+    assert!((1..20).contains(&reads.load(Ordering::Relaxed)), "{reads:?}");
+    // An error of the reader is an error of the rows.
+    reads.store(20, Ordering::Relaxed);
+    let error = parquet_rows(Ranges(file, reads)).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    assert!(error.unwrap_err().to_string().contains("the connection is lost"));
 }
 
 #[test]

@@ -94,3 +94,19 @@ fn conversions_can_move_to_other_threads() {
     #[cfg(feature = "parquet")]
     is_send::<crate::ParquetWriter<Vec<u8>>>();
 }
+
+#[tokio::test]
+async fn the_schema_of_a_stream_is_known_before_its_first_batch() {
+    let columns = [("Name", EdmType::String), ("Rating", EdmType::Int32)];
+    let schema = TableSchema::declared(columns, &SchemaOptions::new()).unwrap();
+    let schema = schema.project(&[0, 3]).unwrap();
+    let row = DynamicEntity::new("p", "1").with("Rating", 5);
+    for rows in [vec![], vec![Ok(row)]] {
+        let mut batches = crate::stream(stream::iter(rows), &schema, 2);
+        assert_eq!(batches.schema(), schema.arrow());
+        while let Some(batch) = batches.try_next().await.unwrap() {
+            assert_eq!(batch.schema(), batches.schema());
+        }
+        assert_eq!(batches.schema(), schema.arrow());
+    }
+}
