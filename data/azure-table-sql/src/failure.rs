@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use azure_table_client::ErrorKind;
+use azure_table_client::auth::CredentialError;
 use datafusion::error::DataFusionError;
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -109,6 +110,12 @@ impl From<Failure> for DataFusionError {
 impl From<azure_table_client::Error> for Failure {
     fn from(error: azure_table_client::Error) -> Self {
         (&error).into()
+    }
+}
+
+impl From<CredentialError> for Failure {
+    fn from(error: CredentialError) -> Self {
+        azure_table_client::Error::from(error).into()
     }
 }
 
