@@ -25,7 +25,8 @@ pub(super) use self::grant::Grant;
 pub(super) use self::token::CHALLENGE;
 use super::core::{Core, Rules, Skew, edm_time};
 use super::failure::Failure;
-use super::request::{Location, RawRequest};
+use super::request::RawRequest;
+use crate::location::Location;
 
 /// The service of the user delegation keys that the mock issues: tables.
 pub(super) const DELEGATED_SERVICE: &str = "t";

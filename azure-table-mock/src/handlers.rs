@@ -3,6 +3,7 @@
 mod acl;
 mod batch;
 mod cors;
+mod cosmos;
 mod entities;
 mod evaluate;
 mod exchange;
@@ -10,7 +11,6 @@ mod page;
 mod promote;
 mod query;
 mod scan;
-mod select;
 mod service;
 mod syntax;
 mod tables;
@@ -27,14 +27,14 @@ use self::exchange::Exchange;
 #[cfg(test)]
 pub(super) use self::exchange::write_token;
 pub(super) use self::query::Scan;
-pub(super) use self::select::Select;
 use super::authorize::{CHALLENGE, authorize};
 use super::core::{Core, ServiceClock};
 use super::failure::{Failure, Stage};
 use super::faults::Effects;
 use super::reply::{self, Protection, Reply};
-use super::request::{Location, MAX_BODY_BYTES, Request, Resource};
+use super::request::{MAX_BODY_BYTES, Request, Resource};
 use crate::edm::EdmDateTime;
+use crate::location::Location;
 use crate::transport::HttpResponse;
 use crate::wire::Operation;
 

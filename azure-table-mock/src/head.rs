@@ -8,7 +8,8 @@ use super::TableService;
 use super::authorize::authorize;
 use super::delivery::MAX_URL_BYTES;
 use super::handlers;
-use super::request::{Location, RawRequest};
+use super::request::RawRequest;
+use crate::location::Location;
 use crate::transport::HttpRequest;
 
 impl TableService {

@@ -53,6 +53,7 @@ mod in_process;
 mod inspect;
 mod json;
 mod keys;
+mod location;
 mod names;
 mod payload;
 mod policies;
@@ -61,6 +62,7 @@ mod reply;
 mod request;
 mod room;
 mod seed;
+mod select;
 #[cfg(feature = "server")]
 mod server;
 mod service_properties;

@@ -8,8 +8,8 @@ use http::HeaderValue;
 
 use super::core::ServiceClock;
 use super::failure::Failure;
-use super::handlers::Select;
 use super::request::Origin;
+use super::select::Select;
 use super::store::StoredEntity;
 use crate::dialect::ServiceDialect;
 use crate::wire::{Metadata, PayloadFormat, encoding};

@@ -7,9 +7,9 @@
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/sas-error-codes
 
 use super::super::failure::Failure;
-use super::super::request::Location;
 use super::token::Identity;
 use crate::key::ordinal;
+use crate::location::Location;
 use crate::wire::{Operation, Permissions};
 
 /// The location and the access of an authenticated request.

@@ -8,9 +8,10 @@ use http::{HeaderName, header};
 
 use super::super::failure::Failure;
 use super::super::keys::Keys;
-use super::super::request::{Location, RawRequest, text};
+use super::super::request::{RawRequest, text};
 use super::refused;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+use crate::location::Location;
 use crate::wire::headers::X_MS_DATE;
 
 static CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");

@@ -7,6 +7,7 @@
 
 use http::{HeaderName, StatusCode, header};
 
+use super::cosmos::{BatchRefusal, BatchStep};
 use super::entities::{self, reply_to_write, staged};
 use super::exchange::Exchange;
 use super::query::Scan;
@@ -14,7 +15,6 @@ use super::refusal;
 use crate::authorize::Grant;
 use crate::core::{Core, NotApplied};
 use crate::dialect::ServiceDialect;
-use crate::dialect::{BatchRefusal, BatchStep};
 use crate::failure::Failure;
 use crate::reply::{Reply, new_id};
 use crate::request::{BatchPart, Request, Resource};

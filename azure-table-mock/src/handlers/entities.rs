@@ -6,7 +6,6 @@ use http::{StatusCode, header};
 
 use super::exchange::Exchange;
 use super::query::Scan;
-use super::select::Select;
 use crate::check::{check_keys, check_properties};
 use crate::core::Core;
 use crate::dialect::ServiceDialect;
@@ -15,6 +14,7 @@ use crate::filter::PlanKind;
 use crate::payload::Item;
 use crate::reply::Reply;
 use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
+use crate::select::Select;
 use crate::store::{Change, Condition, Properties, RowText, StoredKey, Update, Write, Written};
 
 pub(super) fn get(

@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, StatusCode};
 
-use super::Select;
 use crate::authorize::Grant;
 use crate::core::{Core, ServiceClock};
 use crate::failure::Failure;
@@ -12,6 +11,7 @@ use crate::faults::Effects;
 use crate::payload::{BaseUrl, Item, Payload, Writer};
 use crate::reply::Reply;
 use crate::request::{Preference, Protocol, Request};
+use crate::select::Select;
 use crate::wire::PayloadFormat;
 
 /// An authorized request and the settings of its response.

@@ -9,7 +9,6 @@ use super::exchange::Exchange;
 use super::page::Page;
 use super::promote;
 use super::scan::{Partitions, range};
-use super::select::Select;
 use super::syntax;
 use super::token;
 use crate::core::Core;
@@ -17,6 +16,7 @@ use crate::failure::Failure;
 use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::PAGE_ENTITIES;
 use crate::reply::Reply;
+use crate::select::Select;
 use crate::store::{Snapshot, StoredKey, by_keys};
 
 /// The plan of a read, and the number of rows it scanned.

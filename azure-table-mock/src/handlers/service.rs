@@ -11,8 +11,9 @@ use http::StatusCode;
 
 use crate::core::Core;
 use crate::failure::Failure;
+use crate::location::Location;
 use crate::reply::Reply;
-use crate::request::{Location, RawRequest};
+use crate::request::RawRequest;
 use crate::service_properties::ServiceProperties;
 use crate::store::JournalEntry;
 use crate::wire::headers;

@@ -3,9 +3,10 @@
 use http::{HeaderName, header};
 
 use super::headers::{Headers, OperationHeaders};
-use super::{Location, RawRequest, Request};
+use super::{RawRequest, Request};
 use crate::core::Rules;
 use crate::failure::Failure;
+use crate::location::Location;
 use crate::wire::ServiceVersion;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};

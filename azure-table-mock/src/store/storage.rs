@@ -14,8 +14,8 @@ use super::disk::Opened;
 use super::snapshot::snapshot;
 use super::{Deleted, JournalEntry, Store};
 use crate::dialect::ServiceDialect;
+use crate::location::Location;
 use crate::lock::{lock, read, write};
-use crate::request::Location;
 use crate::service_properties::ServiceProperties;
 
 /// The tables at the primary location, and the journal that copies each change to the disk and to the

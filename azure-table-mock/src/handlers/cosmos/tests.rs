@@ -3,6 +3,7 @@
 use http::HeaderMap;
 
 use super::*;
+use crate::Dialect;
 use crate::transport::{HttpRequest, HttpResponse};
 use crate::wire::service_error;
 use crate::{Fault, TableService};

@@ -19,7 +19,7 @@ pub(crate) struct Select {
 }
 
 impl Select {
-    pub(super) fn of(request: &Request<'_>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(request: &Request<'_>) -> Result<Option<Self>, Failure> {
         let Some(text) = request.raw.option("$select") else {
             return Ok(None);
         };

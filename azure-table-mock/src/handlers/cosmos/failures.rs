@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{ServiceDialect, accepted};
+use super::accepted;
+use crate::dialect::ServiceDialect;
 use crate::failure::{Failure, Stage};
 use crate::json::push_text;
 use crate::reply::{Protection, Reply};
@@ -18,8 +19,6 @@ const DEFAULT_MEDIA_TYPE: HeaderValue =
 const WRONG_SIGNATURE: &str =
     "The MAC signature found in the HTTP request is not the same as the computed signature.";
 const INVALID_URL: &str = "Request url is invalid.";
-const NAME_LENGTH: &str = "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string \
-    less than '255' characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
 const UNAUTHORIZED: &str = "The input authorization token can't serve the request. The wrong key is being used or the \
     expected payload is not built as per the protocol.";
 const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, \
@@ -75,28 +74,6 @@ pub(crate) enum BatchRefusal {
     Operation(Failure),
     /// The failure is the response to the whole batch.
     Batch(Failure),
-}
-
-/// Checks the name of a table before it is created (recorded in `test_table_name_errors_bad_chars` and
-/// `test_table_name_errors_bad_length`).
-pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
-    let invalid = |message: Cow<'static, str>| Failure { message, ..Failure::invalid_name() };
-    let length = Failure {
-        code: "BadRequest".into(),
-        message: NAME_LENGTH.into(),
-        ..Failure::invalid_name()
-    };
-    match cosmos_name_fault(name) {
-        Some(NameFault::Character(character)) => {
-            let message = format!("The table name contains an invalid character {character}.");
-            Err(invalid(message.into()))
-        }
-        Some(NameFault::LastSpace) => Err(invalid("Table name cannot end with a space.".into())),
-        Some(NameFault::LengthOrReserved) => Err(length),
-        // No source shows control characters.
-        None if name.contains(char::is_control) => Err(length),
-        None => Ok(()),
-    }
 }
 
 /// The failure of a request whose URL has the bad name of a table, which therefore does not exist (recorded in

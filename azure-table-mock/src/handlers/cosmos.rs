@@ -1,0 +1,160 @@
+//! The requests and responses of Cosmos DB, as methods of the service's dialect: what differs from Azure Storage.
+
+mod failures;
+
+use http::header::{self, HeaderName};
+use http::{Method, StatusCode};
+
+pub(super) use self::failures::{BatchRefusal, BatchStep};
+use crate::core::ServiceClock;
+use crate::dialect::ServiceDialect;
+use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::reply::{Protection, Reply};
+use crate::request::{EntityBody, Request, Resource};
+use crate::store::{Condition, Version};
+use crate::wire::{Metadata, Operation, PayloadFormat};
+
+/// The headers of the response to an operation in a batch, in their order.
+static PART_HEADERS: [HeaderName; 4] = [
+    header::ETAG,
+    HeaderName::from_static("preference-applied"),
+    header::LOCATION,
+    header::CONTENT_TYPE,
+];
+
+impl ServiceDialect {
+    /// Checks what Cosmos DB refuses before it reads the resource.
+    pub(crate) fn check_request(self, request: &Request<'_>) -> Result<(), Failure> {
+        if !self.is_cosmos() {
+            return Ok(());
+        }
+        let is_preflight = request.raw.method == Method::OPTIONS;
+        // Recorded in `test_client_with_url_ends_with_table_name`, and for `/%2F%2F` in `test_table_name_errors_bad_chars`.
+        let names_nothing = match request.resource() {
+            Ok(Resource::BelowTable(_)) => true,
+            Ok(Resource::Service) => request.raw.comp().is_none(),
+            _ => false,
+        };
+        if names_nothing && !is_preflight {
+            return Err(Failure::invalid_input());
+        }
+        // Access policies, and the properties and the statistics of the service.
+        if request.is_xml() || is_preflight {
+            return Err(Failure::not_implemented());
+        }
+        if request.operation() == Ok(Operation::Transaction)
+            && request.raw.body.len() > self.transaction_bytes()
+        {
+            return Err(Failure::body_too_large());
+        }
+        // A merge must be a POST with `X-HTTP-Method`. One other merge refuses its whole batch.
+        let is_merge =
+            |request: &Request<'_>| matches!(request.raw.method.as_str(), "PATCH" | "MERGE");
+        if is_merge(request) || request.batch_operations().any(is_merge) {
+            return Err(Failure::invalid_input());
+        }
+        Ok(())
+    }
+
+    /// The format of a response of Cosmos DB. It must be JSON, and `*/*` is not JSON. Deletions have no format.
+    pub(crate) fn format(self, request: &Request<'_>) -> Option<Result<PayloadFormat, Failure>> {
+        if !self.is_cosmos() {
+            return None;
+        }
+        if request.verb() == Ok("DELETE") {
+            return Some(Ok(PayloadFormat::Json(Metadata::Minimal)));
+        }
+        let level = accepted(request).map(|(_, level)| PayloadFormat::Json(level));
+        Some(level.ok_or_else(Failure::media_type_not_supported))
+    }
+
+    /// Checks the keys in the body of an update, which must be text in Cosmos DB (recorded in
+    /// `test_encoder_update_entity_complex_keys`) and have no effect.
+    pub(crate) fn check_keys_of_update(self, body: &EntityBody<'_>) -> Result<(), Failure> {
+        if self.is_cosmos() && body.has_typed_keys() {
+            return Err(Failure::invalid_input());
+        }
+        Ok(())
+    }
+
+    /// The condition of a write. The ETags of Cosmos DB have trailing zeros.
+    pub(crate) fn condition(self, condition: Condition<'_>) -> Condition<'_> {
+        match condition {
+            Condition::ETag(tag) if self.is_cosmos() => {
+                time_of_etag(tag).map_or(condition, Condition::Time)
+            }
+            condition => condition,
+        }
+    }
+
+    /// The reply for a failure in the form of Cosmos DB.
+    pub(crate) fn refusal(
+        self,
+        request: &Request<'_>,
+        failure: &Failure,
+        request_id: &str,
+    ) -> Option<Reply> {
+        self.is_cosmos().then(|| failures::refusal(request, failure, request_id))
+    }
+
+    /// Sets the headers of Cosmos DB in a response.
+    pub(crate) fn finish_reply(
+        self,
+        request: &Request<'_>,
+        reply: &mut Reply,
+        clock: &ServiceClock,
+    ) {
+        if !self.is_cosmos() {
+            return;
+        }
+        reply.protection = Protection::None;
+        reply.remove(&HeaderName::from_static("dataserviceid"));
+        let operation = request.operation_or_other();
+        let is_upsert = matches!(operation, Operation::InsertOrReplace | Operation::InsertOrMerge)
+            && reply.status == StatusCode::NO_CONTENT;
+        let is_json = reply.header(&header::CONTENT_TYPE).is_some_and(|kind| {
+            kind.as_bytes().starts_with(b"application/json") && reply.failure.is_none()
+        });
+        if (is_json || is_upsert)
+            && let Some((kind, _)) = accepted(request)
+        {
+            reply.text_header(header::CONTENT_TYPE, kind);
+        }
+        if operation == Operation::CreateTable && reply.status.is_success() {
+            reply.text_header(header::ETAG, Version::at(clock.edm_now()).etag_in(self));
+        }
+    }
+
+    /// The headers of the response to an operation in a batch, with its number from 1 on.
+    pub(crate) fn part_headers(reply: &Reply, number: usize) -> Vec<(&str, Vec<u8>)> {
+        let named = |name: &'static HeaderName| {
+            reply.header(name).map(|value| (name.as_str(), value.as_bytes().to_vec()))
+        };
+        let mut headers: Vec<_> = PART_HEADERS.iter().filter_map(named).collect();
+        if reply.failure.is_none() {
+            headers.push(("content-id", number.to_string().into_bytes()));
+        }
+        headers
+    }
+}
+
+/// The media type of the response and its level: the first JSON type in `$format`, or else in `Accept`, as the
+/// request writes it.
+fn accepted(request: &Request<'_>) -> Option<(String, Metadata)> {
+    let option = request.raw.option("$format");
+    let Some(accept) = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT)) else {
+        return Some((Metadata::Minimal.media_type().to_owned(), Metadata::Minimal));
+    };
+    let mut kinds = accept.split(',').map(str::trim);
+    kinds.find_map(|kind| Some((kind.to_owned(), Metadata::of_media_type(kind)?)))
+}
+
+/// Reads the time in `W/"datetime'2017-11-10T02%3A43%3A55.7662660Z'"`.
+fn time_of_etag(tag: &str) -> Option<EdmDateTime> {
+    let quoted = tag.strip_prefix("W/\"datetime'")?.strip_suffix("'\"")?;
+    quoted.replace("%3A", ":").replace("%3a", ":").parse().ok()
+}
+
+#[cfg(test)]
+mod tests;
