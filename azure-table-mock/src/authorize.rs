@@ -23,10 +23,10 @@ use self::fields::SasFields;
 use self::grant::Access;
 pub(super) use self::grant::Grant;
 pub(super) use self::token::CHALLENGE;
-use super::core::{Core, Rules, Skew, edm_time};
-use super::failure::Failure;
-use super::request::RawRequest;
+use crate::core::{Core, Rules, Skew, edm_time};
+use crate::failure::Failure;
 use crate::location::Location;
+use crate::request::RawRequest;
 
 /// The service of the user delegation keys that the mock issues: tables.
 pub(super) const DELEGATED_SERVICE: &str = "t";

@@ -4,19 +4,37 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::core::{Core, Rules, ServiceClock};
-use super::dialect::ServiceDialect;
-use super::faults::FaultPlan;
-use super::keys::Keys;
-use super::recorder::{self, Observer, RecordedRequest, Recorder};
-#[cfg(feature = "disk")]
-use super::store::Disk;
-use super::store::{Journal, Replica, Storage, Store};
-use super::{Inner, TableService};
 use crate::Dialect;
 use crate::clock::{Clock, SharedClock, TokioClock};
+use crate::core::{Core, Rules, ServiceClock};
+use crate::dialect::ServiceDialect;
 use crate::error::Error;
+use crate::faults::FaultPlan;
+use crate::keys::Keys;
 use crate::limits::KEY_UTF16_UNITS;
+use crate::recorder::{self, Observer, RecordedRequest, Recorder};
+use crate::service::{Inner, TableService};
+#[cfg(feature = "disk")]
+use crate::store::Disk;
+use crate::store::{Journal, Replica, Storage, Store};
+
+impl Default for TableService {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TableService {
+    /// Creates an empty service with the development account and a clock that follows tokio's time.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Returns a builder for a service with its own account, clock or rules.
+    pub fn builder() -> TableServiceBuilder {
+        TableServiceBuilder::new()
+    }
+}
 
 /// Configures a [`TableService`], or another type `S` that is made of one.
 #[must_use]

@@ -1,9 +1,9 @@
 //! The rules for keys, properties and entity sizes.
 
-use super::failure::Failure;
-use super::store::{Properties, StoredKey};
 use crate::dialect::ServiceDialect;
+use crate::failure::Failure;
 use crate::limits::{EntitySize, check_key};
+use crate::row::{Properties, StoredKey};
 
 /// Checks keys, which have at most `max_units` UTF-16 code units each.
 pub(super) fn check_keys(

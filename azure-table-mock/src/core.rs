@@ -4,14 +4,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use super::failure::Failure;
-use super::keys::Keys;
-use super::step::Work;
-use super::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
 use crate::clock::SharedClock;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::keys::Keys;
 use crate::lock::lock;
+use crate::step::Work;
+use crate::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
 
 pub(super) struct Core {
     pub(super) store: Storage,

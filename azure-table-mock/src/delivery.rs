@@ -1,24 +1,34 @@
 //! The delivery of a request to the core: with the faults of the plan, and with a record of it.
 
+mod delayed;
+
 use std::thread;
 use std::time::{Instant, SystemTime};
 
 use http::header::{self, HeaderValue};
 use http::{Method, StatusCode};
 
-use super::failure::Failure;
-use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
-use super::handlers::{self, Scan};
-use super::recorder::{self, RecordedRequest};
-use super::request::{RawRequest, Request};
-use super::{TableService, reply, step};
-use crate::transport::HttpResponse;
+use crate::failure::Failure;
+use crate::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
+use crate::handlers::{self, Scan};
+use crate::recorder::{self, RecordedRequest};
+use crate::request::{RawRequest, Request};
+use crate::service::{LOCAL, TableService};
+use crate::transport::{HttpRequest, HttpResponse};
+use crate::{reply, step};
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
 pub(super) const MAX_URL_BYTES: usize = 16 * 1024;
 
 impl TableService {
+    /// Returns the response to one request. Never panics, even if the request is malformed.
+    ///
+    /// The sender's address is 127.0.0.1. Faults that delay a request or break its connection have no
+    /// effect here; a host that can do both calls [`receive_from`](Self::receive_from).
+    pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
+        self.respond_to(RawRequest::in_process(request, LOCAL))
+    }
     /// Responds for a host that can neither wait nor break a connection.
     pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
         let request = Request::read(request, &self.core().rules);

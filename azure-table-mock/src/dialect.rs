@@ -11,13 +11,13 @@ mod names;
 
 use std::ops::Deref;
 
-use super::failure::Failure;
-use super::json::{push_text, push_value};
-use super::store::{Properties, StoredKey};
 use crate::Dialect;
 use crate::edm::EdmCow;
+use crate::failure::Failure;
+use crate::json::{push_text, push_value};
 use crate::limits::{self, LimitError};
 use crate::location::Location;
+use crate::row::{Properties, StoredKey};
 
 /// The service that the mock imitates, with the rules that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

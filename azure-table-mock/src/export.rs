@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::TableService;
-use super::json::{push_member, push_text};
-use super::policies::Policies;
-use super::service_properties::ServiceProperties;
-use super::store::{StoredEntity, Table};
+use crate::json::{push_member, push_text};
+use crate::policies::Policies;
+use crate::service::TableService;
+use crate::service_properties::ServiceProperties;
+use crate::store::{StoredEntity, Table};
 
 /// The largest number of rows in a piece of an export.
 const PIECE_ROWS: usize = 256;

@@ -16,14 +16,15 @@ use std::time::{Duration, SystemTime};
 use http::HeaderValue;
 
 use self::delayed::Delayed;
+pub(crate) use self::delayed::Delivery;
 use self::effects::FaultKind;
 pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
 pub use self::fault::Fault;
 use self::scope::Subject;
 use self::throttle::Buckets;
-use super::core::{ClockSetting, ServiceClock, Skew};
-use super::request::Request;
+use crate::core::{ClockSetting, ServiceClock, Skew};
 use crate::lock::lock;
+use crate::request::Request;
 use crate::transport::HttpResponse;
 use crate::wire::headers;
 
@@ -126,7 +127,7 @@ impl FaultPlan {
     }
 }
 
-/// The fault plan of a [`TableService`](super::TableService), which makes requests fail on purpose.
+/// The fault plan of a [`TableService`](crate::TableService), which makes requests fail on purpose.
 ///
 /// The requests that a fault strikes depend only on the seed, the faults and the order of the requests, so
 /// a test sees the same faults in each run. Delays use tokio's time: with `start_paused`, a test that waits

@@ -27,14 +27,14 @@ use self::exchange::Exchange;
 #[cfg(test)]
 pub(super) use self::exchange::write_token;
 pub(super) use self::query::Scan;
-use super::authorize::{CHALLENGE, authorize};
-use super::core::{Core, ServiceClock};
-use super::failure::{Failure, Stage};
-use super::faults::Effects;
-use super::reply::{self, Protection, Reply};
-use super::request::{MAX_BODY_BYTES, Request, Resource};
+use crate::authorize::{CHALLENGE, authorize};
+use crate::core::{Core, ServiceClock};
 use crate::edm::EdmDateTime;
+use crate::failure::{Failure, Stage};
+use crate::faults::Effects;
 use crate::location::Location;
+use crate::reply::{self, Protection, Reply};
+use crate::request::{MAX_BODY_BYTES, Request, Resource};
 use crate::transport::HttpResponse;
 use crate::wire::Operation;
 

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use http::Method;
 
-use super::TableService;
-use super::authorize::authorize;
-use super::delivery::MAX_URL_BYTES;
-use super::handlers;
-use super::request::RawRequest;
+use crate::authorize::authorize;
+use crate::delivery::MAX_URL_BYTES;
+use crate::handlers;
 use crate::location::Location;
+use crate::request::RawRequest;
+use crate::service::TableService;
 use crate::transport::HttpRequest;
 
 impl TableService {

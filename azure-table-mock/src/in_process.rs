@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
 use tokio::time::sleep;
 
-use super::faults::{Break, Host};
-use super::request::{RawRequest, Request};
-use super::room::Room;
-use super::step::yield_now;
-use super::{LOCAL, TableService};
+use crate::faults::{Break, Host};
+use crate::request::{RawRequest, Request};
+use crate::room::Room;
+use crate::service::{LOCAL, TableService};
+use crate::step::yield_now;
 use crate::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
@@ -56,6 +57,22 @@ impl Transport for Direct {
 }
 
 impl TableService {
+    /// Returns a transport that sends every request to this service, without a socket.
+    pub fn transport(&self) -> Arc<dyn Transport> {
+        self.transport_from(LOCAL)
+    }
+
+    /// Returns a transport whose requests come from this address, since a shared access signature may be
+    /// restricted to some addresses.
+    pub fn transport_from(&self, address: IpAddr) -> Arc<dyn Transport> {
+        Arc::new(InProcess { service: self.clone(), sender: address })
+    }
+
+    /// Returns a transport whose requests are not recorded, and which no fault strikes.
+    pub fn direct_transport(&self) -> Arc<dyn Transport> {
+        Arc::new(Direct(self.clone()))
+    }
+
     /// Returns the response to one request with all faults of the plan, for a host that can wait and break a
     /// connection. Never panics, even if the request is malformed. The sender's address is 127.0.0.1.
     ///

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::TableService;
-use super::store::{StoredEntity, Table};
 use crate::ETag;
 use crate::edm::EdmCow;
 use crate::entity::DynamicEntity;
 use crate::key::EntityKey;
+use crate::service::TableService;
+use crate::store::{StoredEntity, Table};
 
 impl TableService {
     /// Returns the names of the tables, in order.

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, RwLock};
 
-use super::TableService;
 use crate::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
 use crate::error::Error;
 use crate::lock::{read, write};
@@ -35,36 +34,6 @@ struct Key {
     text: String,
 }
 
-impl TableService {
-    /// Replaces the keys of the account with one or two keys in base64, to test that a client survives a
-    /// key rotation. Requests and shared access signatures are valid if either key signed them. The first
-    /// key is the one in connection strings.
-    ///
-    /// ```
-    /// # use azure_table_client::mock::MockTableService;
-    /// # use azure_table_client::auth::DEVELOPMENT_KEY;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), azure_table_client::Error> {
-    /// let mock = MockTableService::new();
-    /// let client = mock.client();
-    /// mock.set_keys(&["bmV3", DEVELOPMENT_KEY])?;
-    /// client.create_table("Blogs").await?;
-    /// mock.set_keys(&["bmV3"])?;
-    /// assert!(client.create_table("Posts").await.is_err());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// A key is not valid base64, or there are no keys or more than two. The keys then remain as they were.
-    pub fn set_keys(&self, keys: &[&str]) -> Result<(), Error> {
-        let current = &self.core().rules.keys;
-        let replacement = all(&current.account, keys)?;
-        *write(&current.valid) = replacement;
-        Ok(())
-    }
-}
-
 fn all(account: &str, keys: &[&str]) -> Result<Arc<[Key]>, Error> {
     if !(1..=2).contains(&keys.len()) {
         return Err(Error::configuration("an account must have one or two keys"));
@@ -75,6 +44,13 @@ fn all(account: &str, keys: &[&str]) -> Result<Arc<[Key]>, Error> {
 }
 
 impl Keys {
+    /// Replaces the keys of the account with one or two keys in base64.
+    pub(super) fn replace(&self, keys: &[&str]) -> Result<(), Error> {
+        let replacement = all(&self.account, keys)?;
+        *write(&self.valid) = replacement;
+        Ok(())
+    }
+
     pub(super) fn new(account: &str, key: &str) -> Result<Self, Error> {
         let keys = all(account, &[key])?;
         let origin = keys[0].shared.clone();

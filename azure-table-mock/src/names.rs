@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::store::Member;
+use crate::row::Member;
 
 /// The length up to which a search from the start is faster than a hash.
 const SHORT: usize = 8;

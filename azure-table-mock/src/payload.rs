@@ -6,12 +6,12 @@ mod json;
 
 use http::HeaderValue;
 
-use super::core::ServiceClock;
-use super::failure::Failure;
-use super::request::Origin;
-use super::select::Select;
-use super::store::StoredEntity;
+use crate::core::ServiceClock;
 use crate::dialect::ServiceDialect;
+use crate::failure::Failure;
+use crate::request::Origin;
+use crate::select::Select;
+use crate::store::StoredEntity;
 use crate::wire::{Metadata, PayloadFormat, encoding};
 
 /// An entity or a table in a body.

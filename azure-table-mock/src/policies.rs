@@ -6,11 +6,11 @@
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl
 //! [policy]: https://learn.microsoft.com/rest/api/storageservices/define-stored-access-policy
 
-use super::failure::Failure;
-use super::xml;
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
 use crate::wire::xml_tree::{Document, Element};
+use crate::xml;
 
 /// The largest number of policies of a table.
 const MAX_POLICIES: usize = 5;

@@ -11,9 +11,9 @@ use bytes::Bytes;
 
 pub use self::recorded::RecordedRequest;
 pub(super) use self::texts::{method, target, text};
-use super::request::RawRequest;
 use crate::filter::PlanKind;
 use crate::lock::lock;
+use crate::request::RawRequest;
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_CLIENT_REQUEST_ID;
 
@@ -161,7 +161,7 @@ impl Requests<'_> {
     }
 
     /// Returns the requests in order, at most the last 10,000
-    /// ([`kept_requests`](super::TableServiceBuilder::kept_requests)).
+    /// ([`kept_requests`](crate::TableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
         self.kept(|_| true)
     }

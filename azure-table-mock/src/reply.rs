@@ -5,10 +5,10 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::failure::{Failure, Stage};
-use super::payload;
-use super::request::{Preference, RawRequest, Request};
 use crate::edm::EdmDateTime;
+use crate::failure::{Failure, Stage};
+use crate::payload;
+use crate::request::{Preference, RawRequest, Request};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, headers};
 

@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 use self::content::{Content, Item};
 pub use self::content::{Seed, SeedError};
-use super::TableService;
-use super::check::check_keys;
-use super::failure::Failure;
-use super::handlers::entity_with_keys;
-use super::json::{push_member, push_text};
-use super::request::RequestBody;
-use super::service_properties::ServiceProperties;
-use super::step;
-use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::Dialect;
+use crate::check::check_keys;
 use crate::entity::TableEntity;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handlers::entity_with_keys;
+use crate::json::{push_member, push_text};
+use crate::request::RequestBody;
+use crate::service::TableService;
+use crate::service_properties::ServiceProperties;
+use crate::step;
+use crate::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::wire::json_write;
 
 impl TableService {
@@ -114,8 +114,8 @@ impl TableService {
     /// No request is recorded, and no fault strikes.
     ///
     /// # Errors
-    /// A key is longer than [`max_key_units`](super::TableServiceBuilder::max_key_units), or the name of a
-    /// deleted table [cannot be used yet](super::Fault::table_being_deleted). No row is stored then.
+    /// A key is longer than [`max_key_units`](crate::TableServiceBuilder::max_key_units), or the name of a
+    /// deleted table [cannot be used yet](crate::Fault::table_being_deleted). No row is stored then.
     pub fn restore(&self, seed: Seed) -> Result<(), Error> {
         self.deliver_due();
         let rules = &self.core().rules;

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::names::Names;
 use crate::request::Request;
-use crate::store::{Member, StoredProperties};
+use crate::row::{Member, StoredProperties};
 
 /// The characters that the text of a selection can contain and a URL cannot, besides those outside of ASCII.
 const ESCAPED: &AsciiSet = &percent_encoding::CONTROLS.add(b' ');
@@ -67,7 +67,7 @@ impl Select {
 
 #[cfg(test)]
 mod tests {
-    use crate::TableService;
+    use crate::service::TableService;
     use crate::transport::HttpRequest;
 
     #[test]

@@ -7,11 +7,12 @@ use std::time::Duration;
 use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use super::faults::{Break, Host};
-use super::request::{Headers, Origin, RawRequest};
-use super::room::Room;
-use super::{LOCAL, TableService, step};
+use crate::faults::{Break, Host};
 use crate::lock::lock;
+use crate::request::{Headers, Origin, RawRequest};
+use crate::room::Room;
+use crate::service::{LOCAL, TableService};
+use crate::step;
 use crate::transport::HttpResponse;
 
 /// A [`TableService`] behind a loopback port.
@@ -113,7 +114,7 @@ struct Delivery {
 impl Match for Delivery {
     fn matches(&self, request: &Request) -> bool {
         let service = &self.service;
-        let request = super::request::Request::read(raw(request), &service.core().rules);
+        let request = crate::request::Request::read(raw(request), &service.core().rules);
         let effects = service.effects_on(&request, Host::Connections);
         service.deliver_due();
         let response = match effects.connection {

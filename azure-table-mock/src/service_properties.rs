@@ -7,10 +7,10 @@
 
 mod read;
 
-use super::xml;
 use crate::wire::ServiceVersion;
 use crate::wire::service_properties::{Logging, Metrics};
 use crate::wire::xml_tree::Document;
+use crate::xml;
 
 /// The first version with hour and minute metrics and with CORS rules.
 const HAS_CORS: ServiceVersion = ServiceVersion::V2013_08_15;

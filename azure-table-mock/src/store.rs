@@ -10,9 +10,7 @@ mod disk;
 #[cfg(not(feature = "disk"))]
 #[path = "store/no_disk.rs"]
 mod disk;
-mod key;
 mod partition;
-mod properties;
 mod row;
 #[cfg(feature = "disk")]
 mod snapshot;
@@ -30,18 +28,28 @@ pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
 pub(super) use self::deleted::Deleted;
 pub(super) use self::disk::Disk;
-pub(super) use self::key::{StoredKey, by_keys};
-pub(super) use self::properties::{Member, Properties, StoredProperties};
 pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
 pub(super) use self::table::{Snapshot, Table, Written};
 pub(super) use self::version::{Version, VersionText};
 pub(super) use self::write::{Change, Condition, Refused, Update, Write};
-use super::failure::Failure;
-use super::policies::Policies;
-use super::service_properties::ServiceProperties;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::policies::Policies;
+use crate::service_properties::ServiceProperties;
+
+/// The state of the [file](crate::TableServiceBuilder::open) of a [`TableService`](crate::TableService).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStatus {
+    /// The number of commits since the start. Concurrent writes share a commit.
+    pub commits: u64,
+    /// The reason why the latest commit failed, for example that the disk is full. It is repeated every half
+    /// second. Until it succeeds, the service responds with 500 to every write, and to every read that could
+    /// show a change that is not on disk.
+    pub failure: Option<String>,
+}
 
 /// The tables of an account, by the text that all names of a table share.
 #[derive(Debug)]
@@ -263,6 +271,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
+    use crate::row::StoredKey;
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 

@@ -20,6 +20,7 @@ mod table_sas;
 mod tokens;
 mod user_delegation;
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
@@ -29,8 +30,10 @@ use self::requests::*;
 use super::handlers::write_token;
 use super::*;
 use crate::auth::SharedKey;
+use crate::clock::Clock;
 use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
+use crate::transport::{HttpRequest, HttpResponse};
 
 mod atom;
 

@@ -1,6 +1,6 @@
 //! XML documents of the service: strict reading, and writing with a byte order mark.
 
-use super::failure::Failure;
+use crate::failure::Failure;
 use crate::wire::xml_tree::{Document, Element};
 
 /// Returns the children of an element with this name and without text.

@@ -4,14 +4,14 @@
 //!
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 
-use super::super::failure::Failure;
-use super::super::keys::Keys;
-use super::super::request::RawRequest;
 use super::fields::{Restrictions, SasFields};
 use super::grant::{Access, AccountAccess};
 use super::refused;
 use crate::auth::sas_signature::{HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, for_account};
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::keys::Keys;
+use crate::request::RawRequest;
 
 /// The permissions of all services of an account.
 const PERMISSIONS: &str = "rwdlacuptfxyimeo";

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use url::form_urlencoded;
 
-use super::super::failure::Failure;
-use super::super::request::RawRequest;
 use super::refused;
 use crate::auth::read_time;
 use crate::auth::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::request::RawRequest;
 use crate::wire::ServiceVersion;
 
 /// The fields of all signatures.

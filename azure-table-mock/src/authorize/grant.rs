@@ -6,8 +6,8 @@
 //! [account]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/sas-error-codes
 
-use super::super::failure::Failure;
 use super::token::Identity;
+use crate::failure::Failure;
 use crate::key::ordinal;
 use crate::location::Location;
 use crate::wire::{Operation, Permissions};

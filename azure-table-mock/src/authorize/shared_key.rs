@@ -6,12 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, header};
 
-use super::super::failure::Failure;
-use super::super::keys::Keys;
-use super::super::request::{RawRequest, text};
 use super::refused;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+use crate::failure::Failure;
+use crate::keys::Keys;
 use crate::location::Location;
+use crate::request::{RawRequest, text};
 use crate::wire::headers::X_MS_DATE;
 
 static CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");

@@ -4,15 +4,15 @@
 //!
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 
-use super::super::core::Core;
-use super::super::failure::Failure;
-use super::super::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
-use super::super::request::RawRequest;
 use super::fields::{Restrictions, SasFields};
 use super::grant::{Access, KeyRange, TableAccess};
 use super::refused;
 use crate::auth::sas_signature::{RESTRICTS_ORIGIN, for_table};
+use crate::core::Core;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
+use crate::request::RawRequest;
 use crate::wire::ServiceVersion;
 
 /// The first version with table signatures.

@@ -9,11 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header;
 use serde_json::Value;
 
-use super::super::core::TokenCheck;
-use super::super::failure::Failure;
-use super::super::request::RawRequest;
 use super::refused;
 use crate::auth::delegation::is_part;
+use crate::core::TokenCheck;
+use crate::failure::Failure;
+use crate::request::RawRequest;
 use crate::wire::headers::X_MS_VERSION;
 
 /// The challenge in a 401 response.

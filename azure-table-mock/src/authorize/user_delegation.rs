@@ -2,17 +2,17 @@
 //!
 //! Source: `auth/user_delegation.rs` lists the sources. The order of the checks is that of other signatures.
 
-use super::super::core::Core;
-use super::super::failure::Failure;
-use super::super::keys::DelegationKey;
-use super::super::request::RawRequest;
 use super::fields::{Restrictions, SasFields};
 use super::grant::Access;
 use super::table_sas::{access, key_range, permissions};
 use super::token::Identity;
 use super::{DELEGATED_SERVICE, refused};
 use crate::auth::sas_signature::{HAS_USER_DELEGATION, for_user_delegation};
+use crate::core::Core;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
+use crate::keys::DelegationKey;
+use crate::request::RawRequest;
 
 /// Returns `true` if the signature is bound to a user.
 pub(super) fn is_bound(request: &RawRequest<'_>) -> bool {

@@ -1,21 +1,13 @@
 //! Delayed requests.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll, Waker};
-use std::thread;
-use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
-use super::super::TableService;
-use super::super::request::{RawRequest, Request};
-use super::super::step::yield_now;
-use super::Effects;
 use crate::lock::lock;
-use crate::transport::{HttpRequest, HttpResponse};
 
 /// Writes that arrived but are delayed; a delayed read ends with its caller. Every access to the service first delivers those that are due, and
 /// so does the task that waits for the response. The effect is that of a background task.
@@ -31,85 +23,22 @@ struct DelayedRequest {
     delivery: Mutex<Option<Delivery>>,
 }
 
-/// Waits only in [`yield_now`]. It does not keep the service alive before its first step.
-type Delivery = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-type ResponseSlot = Arc<Mutex<Option<HttpResponse>>>;
-
-/// A delay longer than any test.
-const NEVER: Duration = Duration::from_secs((24 * 365 * 30) * 3600);
-
-impl TableService {
-    /// Delivers the request when it is due, even if the caller is dropped before. Returns `None` only for a
-    /// delay that no clock reaches.
-    pub(crate) async fn deliver_delayed(
-        &self,
-        request: HttpRequest,
-        sender: IpAddr,
-        effects: Effects,
-    ) -> Option<HttpResponse> {
-        let slot = ResponseSlot::default();
-        let now = Instant::now();
-        let due = now.checked_add(effects.delay_request).unwrap_or(now + NEVER);
-        let delivery = self.delivery(request, sender, effects, Arc::clone(&slot));
-        let delivery = Mutex::new(Some(delivery));
-        lock(&self.0.faults.delayed.0).push(Arc::new(DelayedRequest { due, delivery }));
-        sleep_until(due).await;
-        self.deliver_due_in_steps().await;
-        lock(&slot).take()
-    }
-
-    fn delivery(
-        &self,
-        request: HttpRequest,
-        sender: IpAddr,
-        effects: Effects,
-        slot: ResponseSlot,
-    ) -> Delivery {
-        // The time at which its authorization is checked.
-        let arrived = self.core().clock.now();
-        let inner = Arc::downgrade(&self.0);
-        Box::pin(async move {
-            let Some(service) = inner.upgrade().map(Self) else {
-                return;
-            };
-            let request = RawRequest::in_process(&request, sender);
-            let request = Request::read(request, &service.core().rules);
-            let response = service.deliver(&request, &effects, arrived).await;
-            *lock(&slot) = Some(response);
-        })
-    }
-
-    /// Delivers all delayed requests that are due, for a caller that can wait.
-    pub(crate) async fn deliver_due_in_steps(&self) {
-        let delayed = &self.0.faults.delayed;
-        if !delayed.is_empty() {
-            let now = Instant::now();
-            while delayed.step(now) {
-                yield_now().await;
-            }
-        }
-    }
-
-    /// Delivers all delayed requests that are due.
-    pub(crate) fn deliver_due(&self) {
-        let delayed = &self.0.faults.delayed;
-        if !delayed.is_empty() {
-            let now = Instant::now();
-            while delayed.step(now) {
-                thread::yield_now();
-            }
-        }
-    }
-}
+/// Waits only in [`yield_now`](crate::step::yield_now). It does not keep the service alive before its first step.
+pub(crate) type Delivery = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Delayed {
+    /// Adds a delivery that is due at this time.
+    pub(crate) fn add(&self, due: Instant, delivery: Delivery) {
+        let delivery = Mutex::new(Some(delivery));
+        lock(&self.0).push(Arc::new(DelayedRequest { due, delivery }));
+    }
+
     /// Drops all delayed writes without applying them.
     pub(crate) fn clear(&self) {
         lock(&self.0).clear();
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         lock(&self.0).is_empty()
     }
 
@@ -120,7 +49,7 @@ impl Delayed {
     }
 
     /// Runs a step of the delivery that is due first. Returns `false` if none is due.
-    fn step(&self, now: Instant) -> bool {
+    pub(crate) fn step(&self, now: Instant) -> bool {
         let Some(first) = self.first(now) else {
             return false;
         };

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::super::failure::Failure;
 use super::random;
 use crate::dialect::ServiceDialect;
+use crate::failure::Failure;
 use crate::transport::HttpResponse;
 use crate::wire::headers::http_date;
 

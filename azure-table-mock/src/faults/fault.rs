@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::super::failure::{Failure, Stage};
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::scope::{Scope, Subject};
+use crate::failure::{Failure, Stage};
 use crate::wire::Operation;
 
 /// A fault: its effect, the requests it can strike, and how often it strikes.
@@ -152,7 +152,7 @@ impl Fault {
     /// fails since the row of the first one exists (409), a conditional update fails since the version has
     /// changed (412), and a delete fails since the row is gone (404).
     ///
-    /// Both deliveries are recorded in [`requests`](super::super::TableService::requests).
+    /// Both deliveries are recorded in [`requests`](crate::TableService::requests).
     pub const fn deliver_twice() -> Self {
         Self::new(FaultKind::DeliverTwice)
     }

@@ -1,6 +1,6 @@
 //! The requests that a fault can strike, by operation, table and keys.
 
-use super::super::request::{EntityBody, Request, RequestBody, Resource};
+use crate::request::{EntityBody, Request, RequestBody, Resource};
 use crate::wire::{Document, Operation};
 
 #[derive(Debug, Clone)]

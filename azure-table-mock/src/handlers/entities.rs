@@ -14,8 +14,9 @@ use crate::filter::PlanKind;
 use crate::payload::Item;
 use crate::reply::Reply;
 use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
+use crate::row::{Properties, StoredKey};
 use crate::select::Select;
-use crate::store::{Change, Condition, Properties, RowText, StoredKey, Update, Write, Written};
+use crate::store::{Change, Condition, RowText, Update, Write, Written};
 
 pub(super) fn get(
     core: &Core,

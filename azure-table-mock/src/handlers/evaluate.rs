@@ -199,7 +199,8 @@ impl Condition<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Properties, RowText};
+    use crate::row::Properties;
+    use crate::store::RowText;
 
     fn row(row_key: &str) -> StoredEntity {
         let properties: Properties<'_> = vec![

@@ -6,8 +6,9 @@ use super::evaluate::{Columns, Matcher};
 use super::scan::columns;
 use crate::payload::{Item, Payload};
 use crate::room::Room;
+use crate::row::StoredKey;
 use crate::step::Work;
-use crate::store::{Chunk, StoredEntity, StoredKey};
+use crate::store::{Chunk, StoredEntity};
 
 /// The largest body of a page with more than one row.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;

@@ -16,8 +16,9 @@ use crate::failure::Failure;
 use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::PAGE_ENTITIES;
 use crate::reply::Reply;
+use crate::row::{StoredKey, by_keys};
 use crate::select::Select;
-use crate::store::{Snapshot, StoredKey, by_keys};
+use crate::store::Snapshot;
 
 /// The plan of a read, and the number of rows it scanned.
 #[derive(Clone, Copy)]

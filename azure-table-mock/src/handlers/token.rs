@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::exchange::Exchange;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use crate::store::StoredKey;
+use crate::row::StoredKey;
 use crate::wire::headers;
 
 /// The texts before and after the token of a row in Cosmos DB.

@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 
-use super::super::failure::Failure;
-use super::super::store::StoredEntity;
 use super::{Item, Payload};
 use crate::edm::EdmType;
+use crate::failure::Failure;
+use crate::store::StoredEntity;
 use crate::wire::atom::write::{property, typed};
 use crate::wire::atom::{ATOM, DATA, METADATA};
 use crate::wire::xml;

@@ -3,10 +3,11 @@
 //! Unlike in Azure Storage, a time has seven digits after the point, the Timestamp is the last property, the
 //! metadata of a page follow its rows, and text outside of ASCII is not escaped.
 
-use super::super::json::push_member;
-use super::super::store::{Member, StoredEntity};
 use super::{Item, Payload};
 use crate::edm::EdmCow;
+use crate::json::push_member;
+use crate::row::Member;
+use crate::store::StoredEntity;
 use crate::wire::Metadata;
 
 pub(super) fn open_page(out: &mut Vec<u8>) {

@@ -1,10 +1,10 @@
 //! Bodies in JSON.
 
-use super::super::failure::Failure;
-use super::super::json::{push_member, push_text};
-use super::super::store::{StoredEntity, VersionText};
 use super::{Item, Payload};
+use crate::failure::Failure;
+use crate::json::{push_member, push_text};
 use crate::select::Select;
+use crate::store::{StoredEntity, VersionText};
 use crate::wire::Metadata;
 
 pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {

@@ -67,8 +67,8 @@ mod tests {
     use http::HeaderMap;
 
     use super::*;
-    use crate::TableService;
     use crate::request::{Headers, Origin};
+    use crate::service::TableService;
 
     fn target_of(path: &str, query: &str) -> String {
         target(&RawRequest {
@@ -78,7 +78,7 @@ mod tests {
             query,
             headers: Headers::Request(&HeaderMap::new()),
             body: b"",
-            sender: crate::LOCAL,
+            sender: crate::service::LOCAL,
             room: crate::room::Room::UNLIMITED,
         })
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::edm::{DateTimeError, EdmCow, EdmDateTime, EdmType};
 use crate::entity::{Annotation, Columns, DynamicEntity, Form, RawProperty, RawValue, Row};
 use crate::failure::Failure;
-use crate::store::Properties;
+use crate::row::Properties;
 use crate::wire::{atom, json_read};
 
 /// The PartitionKey and the RowKey of a body.

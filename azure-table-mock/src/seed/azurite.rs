@@ -10,9 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::super::xml;
 use super::content::{Content, SeedError};
 use super::parser::{Parser, parse};
+use crate::xml;
 
 const TABLES: &str = "$TABLES_COLLECTION$";
 

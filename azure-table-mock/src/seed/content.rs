@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::super::policies::Policies;
-use super::super::service_properties::ServiceProperties;
-use super::super::store::{Change, StoredKey};
 use crate::error::Error;
+use crate::policies::Policies;
+use crate::row::StoredKey;
+use crate::service_properties::ServiceProperties;
+use crate::store::Change;
 
 /// Tables and rows that were read from text, for
-/// [`TableService::restore`](super::super::TableService::restore).
+/// [`TableService::restore`](crate::TableService::restore).
 ///
 /// The text has one of these forms, or several one after another:
-/// - JSON lines of [`export`](super::super::TableService::export). Each line has the members `account`,
+/// - JSON lines of [`export`](crate::TableService::export). Each line has the members `account`,
 ///   `table`, `entity` and `policies`, or `account` and `service_properties`. Only `table` is required.
-/// - An array of rows for each table, as in [`seed_json`](super::super::TableService::seed_json).
+/// - An array of rows for each table, as in [`seed_json`](crate::TableService::seed_json).
 /// - Rows without a table, one by one or in an array. They belong to the table given to [`read`](Self::read).
 /// - The file `__azurite_db_table__.json` of Azurite.
 ///

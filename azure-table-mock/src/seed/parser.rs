@@ -7,14 +7,14 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::super::handlers::entity_with_keys;
-use super::super::policies::Policies;
-use super::super::request::RequestBody;
-use super::super::store::{Change, Condition, RowText, Update};
 use super::content::{Content, Item, SeedError};
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
+use crate::handlers::entity_with_keys;
 use crate::limits::{KEY_UTF16_UNITS, check_own_table_name};
+use crate::policies::Policies;
+use crate::request::RequestBody;
+use crate::store::{Change, Condition, RowText, Update};
 
 /// The parser of one text.
 pub(super) struct Parser<'t> {

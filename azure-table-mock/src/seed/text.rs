@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::super::service_properties::ServiceProperties;
 use super::azurite;
 use super::content::{Content, Seed, SeedError};
 use super::parser::{Members, Parser, parse, without_place};
+use crate::service_properties::ServiceProperties;
 
 impl Seed {
     /// Reads tables and rows. Rows without a table belong to `table`.

@@ -1,10 +1,10 @@
 //! Reading and validation of new settings.
 
-use super::super::failure::Failure;
-use super::super::xml;
 use super::{CorsRule, HeaderNames, Logging, Metrics, ServiceProperties, has_cors};
+use crate::failure::Failure;
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
+use crate::xml;
 
 const MAX_RULES: usize = 5;
 /// The maximum total number of characters in all rules.

@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 
-use super::properties::Member;
 use super::row::StoredEntity;
 use crate::edm::{EdmCow, EdmType, EdmValue};
 use crate::key::ordinal;
+use crate::row::Member;
 
 /// A value reduced to its type and a word. Words of one type have the order of their values. Equal words
 /// are equal values for the types of fixed size; for the others the rest of the values decides.

@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use self::log::Log;
 pub(crate) use self::open_error::OpenError;
 use self::writer::{Compaction, Message, Writer};
-use super::{JournalEntry, Store};
-use crate::DiskStatus;
+use super::{DiskStatus, JournalEntry, Store};
 use crate::dialect::ServiceDialect;
 use crate::lock::lock;
 
@@ -128,6 +127,6 @@ impl Drop for Disk {
 }
 
 #[cfg(test)]
-mod damage;
+mod damage_tests;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::properties::{Properties, StoredProperties, push_property};
 use super::version::Version;
+#[cfg(feature = "disk")]
 use crate::edm::EdmDateTime;
+use crate::row::{Properties, StoredProperties, push_property};
 
 /// The RowKey and the properties of a row. A clone shares the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,13 +45,14 @@ impl RowText {
         self.at(Version::at(time))
     }
 
-    pub(super) fn at(self, version: Version) -> StoredEntity {
+    pub(crate) fn at(self, version: Version) -> StoredEntity {
         StoredEntity { version, text: self }
     }
 }
 
 impl StoredEntity {
     /// A row that was read from disk.
+    #[cfg(feature = "disk")]
     pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
         RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
     }

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLock};
 
-use super::{JournalEntry, Store, StoredKey, Table, Written};
+use super::{JournalEntry, Store, Table, Written};
 use crate::lock::read;
+use crate::row::StoredKey;
 
 /// The number of rows in one change.
 const ROWS: usize = 1000;

@@ -168,6 +168,7 @@ impl Replica {
     }
 
     /// Applies a change from the disk at once, since it is older than the service.
+    #[cfg(feature = "disk")]
     pub(crate) fn replay(&self, entry: &JournalEntry) {
         let deleted = write(&self.store).replay(entry);
         drop(deleted);

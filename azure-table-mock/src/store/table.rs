@@ -8,14 +8,14 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::super::policies::Policies;
-use super::key::{KeyText, OrderedKey, StoredKey};
 use super::partition::Partition;
 use super::row::StoredEntity;
 use super::write::{Refused, Write};
 use crate::edm::EdmDateTime;
 use crate::key::ordinal;
 use crate::lock::{lock, read, write};
+use crate::policies::Policies;
+use crate::row::{KeyText, OrderedKey, StoredKey};
 
 /// A table. Each partition has its own lock, so that operations on different partitions do not wait for
 /// each other. Adding and removing a partition locks all partitions.

@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::super::check::check_entity;
-use super::super::failure::Failure;
-use super::key::StoredKey;
-use super::properties::Properties;
 use super::row::{RowText, StoredEntity};
 use super::version::Version;
+use crate::check::check_entity;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
+use crate::failure::Failure;
 use crate::key::ordinal;
+use crate::row::{Properties, StoredKey};
 
 /// A write to the row of a key. Its names, keys and values are valid.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use super::*;
-use crate::store::{Change, Condition, StoredKey, Update, Write};
+use crate::row::StoredKey;
+use crate::store::{Change, Condition, Update, Write};
 
 fn write() -> Write<'static> {
     let change = Change::Update(Update::replace("r", Vec::new()), Condition::None);

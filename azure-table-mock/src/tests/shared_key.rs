@@ -1,5 +1,6 @@
 use super::*;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+use crate::service::LOCAL;
 
 fn signatures() -> (String, String) {
     let resource = canonicalized_resource("devstoreaccount1", "/devstoreaccount1/Tables", "");

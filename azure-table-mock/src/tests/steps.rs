@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::LOCAL;
+use crate::service::LOCAL;
 use crate::wire::Operation;
 
 /// Starts a request and drops it after this many steps.

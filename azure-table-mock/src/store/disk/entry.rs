@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use super::super::{JournalEntry, StoredEntity, StoredKey, Written};
+use super::super::{JournalEntry, StoredEntity, Written};
 use crate::edm::EdmDateTime;
 use crate::policies::Policies;
+use crate::row::StoredKey;
 use crate::service_properties::ServiceProperties;
 
 const CREATED: u8 = 1;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use http::{HeaderMap, Method, header};
 
-use super::damage::{TestFile, content, open, send};
+use super::damage_tests::{TestFile, content, open, send};
 use super::log::Log;
 #[cfg(target_os = "linux")]
 use super::open_error::OpenError;

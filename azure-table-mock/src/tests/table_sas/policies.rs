@@ -1,6 +1,9 @@
 //! Stored access policies, address restrictions and the signatures of the client.
 
+use std::net::IpAddr;
+
 use super::*;
+use crate::service::LOCAL;
 
 #[test]
 fn a_stored_policy_adds_missing_fields() {

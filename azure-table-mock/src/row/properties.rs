@@ -34,7 +34,7 @@ pub(crate) struct Member<'r> {
 }
 
 /// Writes a property in its stored form.
-pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
+pub(crate) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
     push_text(out, name);
     out.push(b':');
     if let Some(code) = code(value) {
@@ -72,7 +72,7 @@ fn hidden(code: u8) -> Option<&'static Hidden> {
 }
 
 impl<'r> StoredProperties<'r> {
-    pub(super) fn from_text(text: &'r str) -> Self {
+    pub(crate) fn from_text(text: &'r str) -> Self {
         Self(text)
     }
 
@@ -128,14 +128,14 @@ impl<'r> Member<'r> {
     }
 
     /// The offset of the value in the text of all members.
-    pub(super) fn value_offset(&self) -> u32 {
+    pub(crate) fn value_offset(&self) -> u32 {
         // The value is before the last comma. A row has at most 1 MiB.
         let offset = self.offset + self.text.len() - 1 - self.value.len();
         u32::try_from(offset).unwrap_or(u32::MAX)
     }
 
     /// The text of a string with the escapes of JSON, and `None` for other types.
-    pub(super) fn escaped_string(&self) -> Option<&'r str> {
+    pub(crate) fn escaped_string(&self) -> Option<&'r str> {
         let quoted = self.value.strip_prefix('"')?.strip_suffix('"')?;
         self.edm_type.is_none().then_some(quoted)
     }
@@ -218,11 +218,11 @@ fn end_of_value(text: &[u8]) -> Option<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{RowText, Version};
     use super::*;
     use crate::edm::{EdmDateTime, EdmValue};
+    use crate::store::{RowText, StoredEntity, Version};
 
-    fn row(properties: &Properties<'_>) -> super::super::StoredEntity {
+    fn row(properties: &Properties<'_>) -> StoredEntity {
         RowText::new("key", properties).at(Version::at(EdmDateTime::MIN))
     }
 

@@ -21,10 +21,10 @@ impl StoredKey {
 
 /// A PartitionKey, in the order of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OrderedKey(pub(super) Arc<str>);
+pub(crate) struct OrderedKey(pub(crate) Arc<str>);
 
 /// The text of an owned or borrowed key. Maps of [`OrderedKey`]s are searched with borrowed keys.
-pub(super) trait KeyText {
+pub(crate) trait KeyText {
     fn text(&self) -> &str;
 }
 

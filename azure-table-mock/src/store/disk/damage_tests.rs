@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fastrand::Rng;
 use http::Method;
 
-use crate::TableService;
+use crate::service::TableService;
 use crate::transport::HttpRequest;
 
 /// The number of damaged files, by default and with `AZURE_TABLE_TESTS_FULL`.
