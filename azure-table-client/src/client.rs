@@ -31,7 +31,6 @@ mod update_rows;
 mod update_with;
 
 pub use azure_table_derive::TableSet;
-pub(crate) use builder::TableServiceClientBuilder;
 pub use call::Call;
 pub use get_many::GetMany;
 pub use get_or_insert::GetOrInsert;

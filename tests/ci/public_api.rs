@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let impls: HashSet<_> = interface
         .items()
         .filter(|item| is_trait_impl(&item.to_string()))
-        .map(|item| item.id())
+        .map(public_api::PublicItem::id)
         .collect();
     // An implementation is listed with its type and with its trait.
     let mut listed = HashSet::new();

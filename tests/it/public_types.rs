@@ -3,6 +3,8 @@
 use azure_table_client as client;
 use azure_table_client::DynamicEntity;
 
+type Entity = DynamicEntity;
+
 macro_rules! assert_traits {
     ($($bound:path),+: $($type:ty),+ $(,)?) => {{
         fn has<T: $($bound +)+>() {}
@@ -13,7 +15,7 @@ macro_rules! assert_traits {
 #[test]
 fn values_can_be_sent_shared_and_cloned() {
     assert_traits!(Send, Sync, Clone:
-        client::Confirmation, client::Continuation, client::Dialect, client::DynamicEntity, client::ETag,
+        client::Confirmation, client::Continuation, client::Dialect, DynamicEntity, client::ETag,
         client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::FailedAttempt,
         client::IfMatch, client::Location, client::LocationMode, client::Metadata, client::Operation,
         client::OtherCode, client::Outcome, client::PayloadFormat, client::RetryPolicy, client::ServiceVersion,
@@ -78,7 +80,6 @@ fn values_can_be_sent_shared_and_cloned() {
     assert_traits!(Send, Sync, Clone:
         client::transport::HttpRequest, client::transport::HttpResponse, client::transport::TransportErrorKind,
     );
-    type Entity = DynamicEntity;
     assert_traits!(Send, Sync, Clone:
         client::TableClient<Entity>, client::Stored<Entity>, client::client::Query<Entity>,
         client::client::Page<Entity>, client::client::Results<Entity>, client::bulk::BulkOperation<Entity>,
@@ -89,7 +90,6 @@ fn values_can_be_sent_shared_and_cloned() {
 
 #[test]
 fn calls_and_settings_can_be_sent() {
-    type Entity = DynamicEntity;
     assert_traits!(Send, Sync:
         client::TableServiceClientBuilder,
     );

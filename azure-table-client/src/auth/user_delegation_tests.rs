@@ -2,11 +2,11 @@ mod responses;
 
 use std::fmt::Write as _;
 
+use crate::TableServiceClientBuilder;
 use crate::auth::{
     BearerTokens, Credential, Issuer, SasError, SasProtocol, SasToken, SharedKey, TablePermissions,
     TableSas, UserDelegationKey, UserDelegationKeyRequest,
 };
-use crate::client::TableServiceClientBuilder;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::mock::{Fault, MockTableService};
 use crate::transport::recording::Recording;

@@ -6,7 +6,8 @@ use azure_table_mock::IN_PROCESS_AUTHORITY;
 use http::uri::{Authority, Scheme};
 
 use super::MockTableService;
-use crate::client::{TableServiceClient, TableServiceClientBuilder};
+use crate::client::TableServiceClient;
+use crate::client::builder::TableServiceClientBuilder;
 use crate::client_core::Settings;
 use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline, RetryPolicy};
 use crate::transport::Transport;

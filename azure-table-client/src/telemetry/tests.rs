@@ -15,9 +15,9 @@ use http::{HeaderName, HeaderValue, header};
 use tracing::Level;
 
 use super::*;
+use crate::TableServiceClientBuilder;
 use crate::auth::{SasToken, SharedKey};
 use crate::bulk::BulkOperation;
-use crate::client::TableServiceClientBuilder;
 use crate::context::TableContext;
 use crate::mock::{Fault, MockTableService};
 use crate::transport::recording::Recording;

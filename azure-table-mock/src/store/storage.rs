@@ -202,9 +202,10 @@ impl Replica {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RowText, StoredKey, Version, Written};
+    use super::super::{RowText, Version, Written};
     use super::*;
     use crate::edm::EdmDateTime;
+    use crate::row::StoredKey;
 
     fn created(name: &str) -> JournalEntry {
         JournalEntry::Created { name: name.into(), number: 1 }

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
+use crate::TableServiceClientBuilder;
 use crate::auth::{BearerTokens, Credential, Issuer, TokenCredential};
-use crate::client::TableServiceClientBuilder;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::mock::{Fault, MockTableService};
 use crate::transport::HttpResponse;
