@@ -1,7 +1,6 @@
 //! Histograms of durations.
 
 use std::ops::AddAssign;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 const BOUNDS: usize = 17;
@@ -54,6 +53,13 @@ impl Histogram {
         Self::BOUNDS.into_iter().chain([Duration::MAX]).zip(self.0)
     }
 
+    pub(super) fn record(&mut self, duration: Duration) {
+        let bucket = Self::BOUNDS.partition_point(|bound| *bound < duration);
+        if let Some(count) = self.0.get_mut(bucket) {
+            *count += 1;
+        }
+    }
+
     /// The number of durations.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
@@ -83,23 +89,6 @@ impl AddAssign for Histogram {
     }
 }
 
-/// A histogram that several threads record to.
-#[derive(Debug, Default)]
-pub(super) struct HistogramCell([AtomicU64; BOUNDS + 1]);
-
-impl HistogramCell {
-    pub(super) fn record(&self, duration: Duration) {
-        let bucket = Histogram::BOUNDS.partition_point(|bound| *bound < duration);
-        if let Some(count) = self.0.get(bucket) {
-            count.fetch_add(1, Relaxed);
-        }
-    }
-
-    pub(super) fn load(&self) -> Histogram {
-        Histogram(self.0.each_ref().map(|count| count.load(Relaxed)))
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 calls")]
 const fn float(count: u64) -> f64 {
     count as f64
@@ -110,11 +99,11 @@ mod tests {
     use super::*;
 
     fn histogram(millis: &[u64]) -> Histogram {
-        let cell = HistogramCell::default();
+        let mut histogram = Histogram::default();
         for millis in millis {
-            cell.record(Duration::from_millis(*millis));
+            histogram.record(Duration::from_millis(*millis));
         }
-        cell.load()
+        histogram
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Counters of the calls of a client.
 
 use std::ops::AddAssign;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use super::histogram::{Histogram, HistogramCell};
+use super::histogram::Histogram;
 use super::observer::{AttemptOutcome, CallOutcome, Finished, Observer, Received};
 use crate::error::Outcome;
+use crate::lock::lock;
 use crate::wire::Operation;
 
 /// Counts what a client does, for each operation.
@@ -33,10 +33,9 @@ use crate::wire::Operation;
 /// ```
 #[derive(Debug, Default)]
 pub struct ClientStats {
-    cells: [Cell; CELLS],
+    /// One for each operation, so that calls of different operations do not wait for each other.
+    counts: [Mutex<Option<Counts>>; Operation::ALL.len()],
 }
-
-const CELLS: usize = Operation::ALL.len();
 
 /// The counts so far. All numbers only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,114 +98,62 @@ impl AddAssign for Counts {
     }
 }
 
-/// The counters of one operation.
-#[derive(Debug, Default)]
-struct Cell {
-    /// Set once there is something to count.
-    operation: OnceLock<Operation>,
-    calls: AtomicU64,
-    failed: AtomicU64,
-    dropped: AtomicU64,
-    unknown: AtomicU64,
-    resolved: AtomicU64,
-    conflicts: AtomicU64,
-    requests: AtomicU64,
-    retries: AtomicU64,
-    throttled: AtomicU64,
-    bytes_out: AtomicU64,
-    bytes_in: AtomicU64,
-    pages: AtomicU64,
-    rows: AtomicU64,
-    waited_nanos: AtomicU64,
-    time_nanos: AtomicU64,
-    durations: HistogramCell,
-}
-
-impl Cell {
-    fn counts(&self) -> Counts {
-        Counts {
-            calls: self.calls.load(Relaxed),
-            failed: self.failed.load(Relaxed),
-            dropped: self.dropped.load(Relaxed),
-            unknown: self.unknown.load(Relaxed),
-            resolved: self.resolved.load(Relaxed),
-            conflicts: self.conflicts.load(Relaxed),
-            requests: self.requests.load(Relaxed),
-            retries: self.retries.load(Relaxed),
-            throttled: self.throttled.load(Relaxed),
-            bytes_out: self.bytes_out.load(Relaxed),
-            bytes_in: self.bytes_in.load(Relaxed),
-            pages: self.pages.load(Relaxed),
-            rows: self.rows.load(Relaxed),
-            waited: Duration::from_nanos(self.waited_nanos.load(Relaxed)),
-            time: Duration::from_nanos(self.time_nanos.load(Relaxed)),
-            durations: self.durations.load(),
-        }
-    }
-}
-
 impl ClientStats {
     /// All operations together.
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();
-        for cell in &self.cells {
-            total += cell.counts();
+        for (_, counts) in self.by_operation() {
+            total += counts;
         }
         total
     }
 
     /// One operation.
     pub fn of(&self, operation: Operation) -> Counts {
-        self.cells.get(operation as usize).map(Cell::counts).unwrap_or_default()
+        self.counts.get(operation as usize).and_then(|counts| *lock(counts)).unwrap_or_default()
     }
 
     /// Each operation that was ever used.
     pub fn by_operation(&self) -> Vec<(Operation, Counts)> {
-        let used = |cell: &Cell| Some((*cell.operation.get()?, cell.counts()));
-        self.cells.iter().filter_map(used).collect()
+        let used =
+            |(operation, counts): (&Operation, &Mutex<_>)| Some((*operation, (*lock(counts))?));
+        Operation::ALL.iter().zip(&self.counts).filter_map(used).collect()
     }
 
-    fn cell(&self, operation: Operation) -> Option<&Cell> {
-        let cell = self.cells.get(operation as usize)?;
-        cell.operation.get_or_init(|| operation);
-        Some(cell)
+    fn count(&self, operation: Operation, change: impl FnOnce(&mut Counts)) {
+        if let Some(counts) = self.counts.get(operation as usize) {
+            change(lock(counts).get_or_insert_default());
+        }
     }
 }
 
 impl Observer for ClientStats {
     fn after_receive(&self, received: &Received<'_>) {
-        let Some(cell) = self.cell(received.operation) else { return };
-        add(&cell.requests, 1);
-        add(&cell.retries, u64::from(received.attempt > 1));
-        add(&cell.throttled, u64::from(AttemptOutcome::is_throttled(received.outcome)));
-        add(&cell.bytes_out, received.sent_bytes as u64);
-        add(&cell.bytes_in, received.received_bytes as u64);
-        add(&cell.waited_nanos, nanos(received.waited));
+        self.count(received.operation, |counts| {
+            counts.requests += 1;
+            counts.retries += u64::from(received.attempt > 1);
+            counts.throttled += u64::from(AttemptOutcome::is_throttled(received.outcome));
+            counts.bytes_out += received.sent_bytes as u64;
+            counts.bytes_in += received.received_bytes as u64;
+            counts.waited = counts.waited.saturating_add(received.waited);
+        });
     }
 
     fn call_finished(&self, finished: &Finished<'_>) {
-        let Some(cell) = self.cell(finished.operation) else { return };
-        add(&cell.calls, 1);
-        add(&cell.failed, u64::from(matches!(finished.outcome, CallOutcome::Failed(_))));
-        add(&cell.dropped, u64::from(matches!(finished.outcome, CallOutcome::Dropped)));
-        if let CallOutcome::Expected(error) | CallOutcome::Failed(error) = finished.outcome {
-            let is_conflict = error.is_conflict() || error.is_precondition_failed();
-            add(&cell.unknown, u64::from(error.outcome() == Outcome::Unknown));
-            add(&cell.conflicts, u64::from(is_conflict));
-        }
-        add(&cell.resolved, u64::from(finished.by_earlier_attempt));
-        add(&cell.pages, finished.pages);
-        add(&cell.rows, finished.rows);
-        add(&cell.time_nanos, nanos(finished.duration));
-        cell.durations.record(finished.duration);
+        self.count(finished.operation, |counts| {
+            counts.calls += 1;
+            counts.failed += u64::from(matches!(finished.outcome, CallOutcome::Failed(_)));
+            counts.dropped += u64::from(matches!(finished.outcome, CallOutcome::Dropped));
+            if let CallOutcome::Expected(error) | CallOutcome::Failed(error) = finished.outcome {
+                let is_conflict = error.is_conflict() || error.is_precondition_failed();
+                counts.unknown += u64::from(error.outcome() == Outcome::Unknown);
+                counts.conflicts += u64::from(is_conflict);
+            }
+            counts.resolved += u64::from(finished.by_earlier_attempt);
+            counts.pages += finished.pages;
+            counts.rows += finished.rows;
+            counts.time = counts.time.saturating_add(finished.duration);
+            counts.durations.record(finished.duration);
+        });
     }
-}
-
-fn add(counter: &AtomicU64, count: u64) {
-    counter.fetch_add(count, Relaxed);
-}
-
-/// 584 years are more than any client runs.
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
