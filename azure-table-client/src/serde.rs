@@ -219,7 +219,7 @@ impl<T: SerdeEntity> TableEntity for Serde<T> {
             let reason = match given {
                 Ok(given) if given == *stored => continue,
                 Ok(given) => format!("the entity gives {given:?} as this key"),
-                Err(error) => error.0,
+                Err(error) => error.to_string(),
             };
             return Err(DecodeError::new(Some(key.clone()), name, DecodeReason::Key(reason)));
         }

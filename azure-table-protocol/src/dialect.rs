@@ -43,16 +43,15 @@ const COSMOS_TRANSACTION_BYTES: usize = 2 * 1024 * 1024;
 /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
 const COSMOS_PROPERTIES: [&str; 5] = ["ID", "rid", "etag", "Etag", "ResourceId"];
 
+#[doc(hidden)]
 impl Dialect {
     /// Returns the dialect of an endpoint with this host.
-    #[doc(hidden)]
     pub fn of_host(host: &str) -> Self {
         let is_cosmos = [".table.cosmos.", ".table.cosmosdb."].iter().any(|of| host.contains(of));
         if is_cosmos { Self::CosmosDb } else { Self::AzureStorage }
     }
 
     /// The name of the service in OpenTelemetry's conventions.
-    #[doc(hidden)]
     pub const fn system(self) -> &'static str {
         match self {
             Self::AzureStorage => "azure.table_storage",
@@ -61,7 +60,6 @@ impl Dialect {
     }
 
     /// The name of the service in errors.
-    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::AzureStorage => "Azure Storage",
@@ -70,13 +68,11 @@ impl Dialect {
     }
 
     /// Whether the service returns rows in key order.
-    #[doc(hidden)]
     pub const fn has_key_order(self) -> bool {
         matches!(self, Self::AzureStorage)
     }
 
     /// The limit on the comparisons of a filter. No source names one for Cosmos DB.
-    #[doc(hidden)]
     pub const fn max_comparisons(self) -> Option<usize> {
         match self {
             Self::AzureStorage => Some(limits::COMPARISONS),
@@ -85,7 +81,6 @@ impl Dialect {
     }
 
     /// The limit on the bytes of the body of an entity group transaction.
-    #[doc(hidden)]
     pub const fn transaction_bytes(self) -> usize {
         match self {
             Self::AzureStorage => limits::TRANSACTION_BYTES,
@@ -94,7 +89,6 @@ impl Dialect {
     }
 
     /// Checks the name of a table.
-    #[doc(hidden)]
     pub fn check_table_name(self, name: &str) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => limits::check_table_name(name),
@@ -103,7 +97,6 @@ impl Dialect {
     }
 
     /// Returns the same text for all names of one table.
-    #[doc(hidden)]
     pub fn table_identity(self, name: &str) -> String {
         match self {
             Self::AzureStorage => name.to_ascii_lowercase(),
@@ -112,7 +105,6 @@ impl Dialect {
     }
 
     /// Checks the name of a table before it is created or deleted.
-    #[doc(hidden)]
     pub fn check_own_table_name(self, name: &str) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => limits::check_own_table_name(name),
@@ -121,7 +113,6 @@ impl Dialect {
     }
 
     /// Checks both keys.
-    #[doc(hidden)]
     pub fn check_keys(self, partition_key: &str, row_key: &str) -> Result<(), LimitError> {
         for (property, key, most) in [
             (PARTITION_KEY, partition_key, COSMOS_PARTITION_KEY_BYTES),
@@ -138,7 +129,6 @@ impl Dialect {
 
     /// Checks that the name of a property does not belong to the service.
     #[inline]
-    #[doc(hidden)]
     pub fn check_property(self, name: &str) -> Result<(), LimitError> {
         if self == Self::CosmosDb && COSMOS_PROPERTIES.contains(&name) {
             return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
@@ -147,7 +137,6 @@ impl Dialect {
     }
 
     /// Checks the size of an entity by the formula of Azure Storage.
-    #[doc(hidden)]
     pub fn check_size(self, size: EntitySize) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => at_most(size.bytes(), limits::ENTITY_BYTES),
@@ -156,7 +145,6 @@ impl Dialect {
     }
 
     /// Checks the size of an entity by the bytes of its body, which is the rule of Cosmos DB.
-    #[doc(hidden)]
     pub fn check_body(self, bytes: usize) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => Ok(()),

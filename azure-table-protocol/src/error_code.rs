@@ -109,16 +109,15 @@ impl fmt::Display for OtherCode {
     }
 }
 
+#[doc(hidden)]
 impl ErrorCode {
     /// Returns whether the code reports a missing entity, or a missing table that was itself
     /// requested.
-    #[doc(hidden)]
     pub fn is_missing_entity(&self) -> bool {
         matches!(self, Self::ResourceNotFound | Self::EntityNotFound)
     }
 
     /// Returns whether the service requests less load.
-    #[doc(hidden)]
     pub fn is_throttling(&self) -> bool {
         matches!(self, Self::ServerBusy | Self::TooManyRequests)
     }

@@ -246,9 +246,6 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    #[doc(hidden)]
-    pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le];
-
     /// Returns the operator in OData's spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -263,19 +260,6 @@ impl CompareOp {
 
     fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.as_str() == word)
-    }
-
-    /// Returns whether values in this order match.
-    #[doc(hidden)]
-    pub const fn holds(self, order: Ordering) -> bool {
-        match self {
-            Self::Eq => order.is_eq(),
-            Self::Ne => order.is_ne(),
-            Self::Gt => order.is_gt(),
-            Self::Ge => order.is_ge(),
-            Self::Lt => order.is_lt(),
-            Self::Le => order.is_le(),
-        }
     }
 
     /// Returns the operator that holds where this one does not.
@@ -299,6 +283,23 @@ impl CompareOp {
             Self::Ge => Self::Le,
             Self::Lt => Self::Gt,
             Self::Le => Self::Ge,
+        }
+    }
+}
+
+#[doc(hidden)]
+impl CompareOp {
+    pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le];
+
+    /// Returns whether values in this order match.
+    pub const fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::Ne => order.is_ne(),
+            Self::Gt => order.is_gt(),
+            Self::Ge => order.is_ge(),
+            Self::Lt => order.is_lt(),
+            Self::Le => order.is_le(),
         }
     }
 }

@@ -198,8 +198,7 @@ pub trait KeyPart: Sized {
 
 /// The error of a conversion from or to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct KeyError(pub String);
+pub struct KeyError(pub(crate) String);
 
 impl KeyError {
     /// Returns an error with this message; for implementations of [`KeyPart`].
@@ -208,7 +207,6 @@ impl KeyError {
     }
 
     /// Refuses two texts of a field that is in both keys.
-    #[doc(hidden)]
     pub fn unless_equal(field: &str, in_partition_key: &str, in_row_key: &str) -> Result<(), Self> {
         if in_partition_key == in_row_key {
             return Ok(());

@@ -34,8 +34,11 @@ pub mod edm;
 pub mod entity;
 mod error_code;
 mod etag;
+mod format;
 pub mod key;
 pub mod limits;
+mod operation;
+mod version;
 
 // ---- bytes, filters and signatures ----
 pub mod auth;
@@ -51,7 +54,8 @@ pub mod transport;
 pub use crate::dialect::Dialect;
 pub use crate::error_code::{ErrorCode, OtherCode};
 pub use crate::etag::{ETag, IfMatch, IntoIfMatch};
+pub use crate::format::{Metadata, PayloadFormat};
+pub use crate::operation::Operation;
+pub use crate::version::{NoServiceVersion, ServiceVersion};
 #[doc(inline)]
-pub use crate::wire::{
-    EntityJsonError, Metadata, NoServiceVersion, Operation, PayloadFormat, ServiceVersion,
-};
+pub use crate::wire::EntityJsonError;

@@ -243,13 +243,11 @@ fn longer_than(text: &str, limit: usize) -> Option<usize> {
 pub struct EntitySize(usize);
 
 impl EntitySize {
-    #[doc(hidden)]
     pub fn of_keys(partition_key: &str, row_key: &str) -> Self {
         Self(4 + 2 * (utf16_units(partition_key) + utf16_units(row_key)))
     }
 
     #[inline]
-    #[doc(hidden)]
     pub fn add(&mut self, name: &str, value: &EdmCow<'_>) {
         let of_value = match value {
             EdmCow::String(text) => 4 + 2 * utf16_units(text),

@@ -153,7 +153,7 @@ impl<K: KeyPart, const N: u16> KeyPart for Bucketed<K, N> {
         });
         let Some((bucket, key)) = bucket else {
             let (digits, last) = (Self::DIGITS, N - 1);
-            return Err(KeyError(format!(
+            return Err(KeyError::new(format!(
                 "{text:?} does not begin with a bucket of {digits} digits from 0 to {last} and an underscore"
             )));
         };

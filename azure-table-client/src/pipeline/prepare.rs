@@ -10,7 +10,7 @@ use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_
 use crate::error::Error;
 use crate::operation::{Location, Request};
 use crate::transport::HttpRequest;
-use crate::wire::{Document, PayloadFormat, Protocol, headers};
+use crate::wire::{Document, PayloadFormat, Protocol, ServiceVersion, headers};
 
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
@@ -85,7 +85,8 @@ impl Pipeline {
             map.insert(header::ACCEPT, format.accept());
         }
         // With a token the default is a later version.
-        if credential.is_token() && self.headers[&headers::X_MS_VERSION] == headers::SERVICE_VERSION
+        if credential.is_token()
+            && self.headers[&headers::X_MS_VERSION] == ServiceVersion::default().header()
         {
             map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION_OF_TOKENS.clone());
         }

@@ -78,7 +78,7 @@ impl<'a, 'w> Members<'a, 'w> {
                 let found = found.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
                 let reason =
                     format!("the member {name} is {found}, but the entity's key is {key:?}");
-                Err(EncodeError::Key(KeyError(reason)).into())
+                Err(EncodeError::Key(KeyError::new(reason)).into())
             }
         }
     }

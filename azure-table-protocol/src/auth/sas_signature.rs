@@ -9,10 +9,8 @@
 /// The first version whose signatures name the service before the account.
 const NAMES_SERVICE: &str = "2015-02-21";
 /// The first version that can restrict addresses and protocols; the first one with account SAS too.
-#[doc(hidden)]
 pub const RESTRICTS_ORIGIN: &str = "2015-04-05";
 /// The first version with encryption scopes, which blobs have and tables do not.
-#[doc(hidden)]
 pub const HAS_ENCRYPTION_SCOPE: &str = "2020-12-06";
 
 /// Returns the string to sign of a signature: `field` returns the decoded value of a query parameter, empty
@@ -27,7 +25,6 @@ fn table_of<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
 }
 
 /// The string to sign of a signature for one table.
-#[doc(hidden)]
 pub fn for_table<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
     let resource = table_of(account, field);
     let mut lines = vec![field("sp"), field("st"), field("se"), &resource, field("si")];
@@ -39,11 +36,9 @@ pub fn for_table<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
 }
 
 /// The first version with user delegation keys for tables.
-#[doc(hidden)]
 pub const HAS_USER_DELEGATION: &str = "2025-07-05";
 
 /// The string to sign of a signature for one table, with a user delegation key.
-#[doc(hidden)]
 pub fn for_user_delegation<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
     let resource = table_of(account, field);
     let mut lines = vec![field("sp"), field("st"), field("se"), &resource];
@@ -54,7 +49,6 @@ pub fn for_user_delegation<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -
 }
 
 /// The string to sign of a signature for an account; unlike the string for a table, it ends with a line break.
-#[doc(hidden)]
 pub fn for_account<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
     let mut lines = vec![account];
     lines.extend(["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"].map(field));

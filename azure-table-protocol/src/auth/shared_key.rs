@@ -63,9 +63,11 @@ impl SharedKey {
     pub fn account(&self) -> &str {
         &self.account
     }
+}
 
+#[doc(hidden)]
+impl SharedKey {
     /// The base64 of the HMAC-SHA256 of `text`.
-    #[doc(hidden)]
     pub fn sign(&self, text: &str) -> String {
         let mut hmac = self.hmac.clone();
         hmac.update(text.as_bytes());
@@ -73,7 +75,6 @@ impl SharedKey {
     }
 
     /// Whether `signature` is the signature of `text`, compared in constant time.
-    #[doc(hidden)]
     pub fn verify(&self, text: &str, signature: &str) -> bool {
         let mut hmac = self.hmac.clone();
         hmac.update(text.as_bytes());

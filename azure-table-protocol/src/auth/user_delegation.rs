@@ -56,37 +56,6 @@ pub struct UserDelegationKey {
 }
 
 impl UserDelegationKey {
-    /// Reads the response of the service.
-    #[doc(hidden)]
-    pub fn read(mut root: Element, account: &str) -> Result<Self, InvalidXml> {
-        let value = root.children.iter_mut().find(|child| child.name == "Value");
-        let value = value.map(|value| Zeroizing::new(std::mem::take(&mut value.text)));
-        if root.name != "UserDelegationKey" {
-            return Err(InvalidXml);
-        }
-        let part = |name: &str| root.child(name).map_or(Err(InvalidXml), part);
-        let (start, expiry) = (part("SignedStart")?, part("SignedExpiry")?);
-        let (starts_at, expires_at) = (read_time(&start), read_time(&expiry));
-        let expires_at = expires_at.filter(|end| starts_at < Some(*end)).ok_or(InvalidXml)?;
-        let version = part("SignedVersion")?;
-        if starts_at.is_none() || ServiceVersion::of_date(&version).is_none() {
-            return Err(InvalidXml);
-        }
-        let value = value.ok_or(InvalidXml)?;
-        Ok(Self {
-            // The error of the decoder is not passed on, and it does not show the value.
-            shared: SharedKey::new(account, &value).map_err(|_| InvalidXml)?,
-            object_id: part("SignedOid")?,
-            tenant_id: part("SignedTid")?,
-            start,
-            expiry,
-            expires_at,
-            service: part("SignedService")?,
-            version,
-            user_tenant: root.child("SignedDelegatedUserTid").map(self::part).transpose()?,
-        })
-    }
-
     /// The account whose tables the key can give access to.
     pub fn account(&self) -> &str {
         self.shared.account()
@@ -117,8 +86,50 @@ impl UserDelegationKey {
         &self.shared
     }
 
+    /// Checks that a signature expires with the key or before it.
+    pub(super) fn check_expiry(&self, expiry: Option<Time>) -> Result<(), SasError> {
+        match whole_second(expiry)? {
+            Some(expiry) if expiry > self.expires_at => {
+                Err(SasError::ExpiresAfterKey { expiry, key_expiry: self.expires_at })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[doc(hidden)]
+impl UserDelegationKey {
+    /// Reads the response of the service.
+    pub fn read(mut root: Element, account: &str) -> Result<Self, InvalidXml> {
+        let value = root.children.iter_mut().find(|child| child.name == "Value");
+        let value = value.map(|value| Zeroizing::new(std::mem::take(&mut value.text)));
+        if root.name != "UserDelegationKey" {
+            return Err(InvalidXml);
+        }
+        let part = |name: &str| root.child(name).map_or(Err(InvalidXml), part);
+        let (start, expiry) = (part("SignedStart")?, part("SignedExpiry")?);
+        let (starts_at, expires_at) = (read_time(&start), read_time(&expiry));
+        let expires_at = expires_at.filter(|end| starts_at < Some(*end)).ok_or(InvalidXml)?;
+        let version = part("SignedVersion")?;
+        if starts_at.is_none() || ServiceVersion::of_date(&version).is_none() {
+            return Err(InvalidXml);
+        }
+        let value = value.ok_or(InvalidXml)?;
+        Ok(Self {
+            // The error of the decoder is not passed on, and it does not show the value.
+            shared: SharedKey::new(account, &value).map_err(|_| InvalidXml)?,
+            object_id: part("SignedOid")?,
+            tenant_id: part("SignedTid")?,
+            start,
+            expiry,
+            expires_at,
+            service: part("SignedService")?,
+            version,
+            user_tenant: root.child("SignedDelegatedUserTid").map(self::part).transpose()?,
+        })
+    }
+
     /// The fields of its signatures, which repeat everything but the value.
-    #[doc(hidden)]
     pub fn fields(&self) -> [(&'static str, Option<&str>); 7] {
         [
             ("skoid", Some(&self.object_id)),
@@ -129,16 +140,6 @@ impl UserDelegationKey {
             ("skv", Some(&self.version)),
             ("skdutid", self.user_tenant.as_deref()),
         ]
-    }
-
-    /// Checks that a signature expires with the key or before it.
-    pub(super) fn check_expiry(&self, expiry: Option<Time>) -> Result<(), SasError> {
-        match whole_second(expiry)? {
-            Some(expiry) if expiry > self.expires_at => {
-                Err(SasError::ExpiresAfterKey { expiry, key_expiry: self.expires_at })
-            }
-            _ => Ok(()),
-        }
     }
 }
 
@@ -242,7 +243,6 @@ pub struct KeyInfo {
 
 impl KeyInfo {
     /// The body of the request.
-    #[doc(hidden)]
     pub fn write(&self) -> Vec<u8> {
         let mut document = Document::new();
         document.element("KeyInfo", |document| {

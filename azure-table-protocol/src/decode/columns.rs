@@ -22,29 +22,9 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns only these columns.
-    #[doc(hidden)]
-    pub const fn new(fixed: &'static [&'static str]) -> Self {
-        Self {
-            fixed,
-            further: Vec::new(),
-            aliases: Vec::new(),
-            silent: Vec::new(),
-            prefix: String::new(),
-            start: 0,
-        }
-    }
-
     /// Appends a column.
     pub fn property(&mut self, name: &str) {
         self.add(name);
-    }
-
-    /// Appends a column, and returns its index.
-    #[doc(hidden)]
-    pub fn add(&mut self, name: &str) -> usize {
-        self.further.push(format!("{}{name}", self.prefix));
-        self.len() - 1 - self.start
     }
 
     /// Adds another name for the column at `index` of the entity or of the group. It is read if
@@ -67,14 +47,6 @@ impl Columns {
         add(self);
         self.prefix.truncate(outer_prefix);
         self.start = outer_start;
-    }
-
-    /// The names of all columns, and of their aliases.
-    #[doc(hidden)]
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        let aliases = self.aliases.iter().map(|(alias, _)| alias);
-        let fixed = self.fixed.iter().copied();
-        fixed.chain(self.further.iter().chain(aliases).map(String::as_str))
     }
 
     /// The number of columns, without aliases.
@@ -109,21 +81,54 @@ impl Columns {
         further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
     }
 
+    /// The indexes of the aliases of a column, in the order in which they were added.
+    pub(super) fn aliases_of(&self, column: usize) -> impl Iterator<Item = usize> {
+        let first = self.len();
+        (self.aliases.iter().enumerate())
+            .filter(move |(_, (_, of))| *of == column)
+            .map(move |(at, _)| first + at)
+    }
+}
+
+#[doc(hidden)]
+impl Columns {
+    /// Returns only these columns.
+    pub const fn new(fixed: &'static [&'static str]) -> Self {
+        Self {
+            fixed,
+            further: Vec::new(),
+            aliases: Vec::new(),
+            silent: Vec::new(),
+            prefix: String::new(),
+            start: 0,
+        }
+    }
+
+    /// Appends a column, and returns its index.
+    pub fn add(&mut self, name: &str) -> usize {
+        self.further.push(format!("{}{name}", self.prefix));
+        self.len() - 1 - self.start
+    }
+
+    /// The names of all columns, and of their aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let aliases = self.aliases.iter().map(|(alias, _)| alias);
+        let fixed = self.fixed.iter().copied();
+        fixed.chain(self.further.iter().chain(aliases).map(String::as_str))
+    }
+
     /// The names of the columns, without their aliases.
-    #[doc(hidden)]
     pub fn properties(&self) -> impl Iterator<Item = &str> {
         self.fixed.iter().copied().chain(self.further.iter().map(String::as_str))
     }
 
     /// The properties that are one field each and always written where they have a value.
-    #[doc(hidden)]
     pub fn spoken_for(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().enumerate();
         fixed.filter(|(at, _)| !self.silent.contains(at)).map(|(_, name)| *name)
     }
 
     /// The other names of a column.
-    #[doc(hidden)]
     pub fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
         let column = self.find(name);
         let aliases = self.aliases.iter().filter(move |(_, of)| Some(*of) == column);
@@ -131,20 +136,17 @@ impl Columns {
     }
 
     /// Whether a column or an alias has this name.
-    #[doc(hidden)]
     pub fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
     /// Whether a column has this name. Aliases do not count.
-    #[doc(hidden)]
     pub fn is_written(&self, name: &str) -> bool {
         self.find(name).is_some_and(|at| at < self.len())
     }
 
     /// Refuses a name that occurs twice or is reserved. The derive has checked the names in
     /// [`COLUMNS`](crate::entity::TableEntity::COLUMNS) among themselves.
-    #[doc(hidden)]
     pub fn check(&self) -> Result<(), LimitError> {
         if self.further.is_empty() && self.aliases.is_empty() {
             return Ok(());
@@ -158,13 +160,5 @@ impl Columns {
             }
         }
         Ok(())
-    }
-
-    /// The indexes of the aliases of a column, in the order in which they were added.
-    pub(super) fn aliases_of(&self, column: usize) -> impl Iterator<Item = usize> {
-        let first = self.len();
-        (self.aliases.iter().enumerate())
-            .filter(move |(_, (_, of))| *of == column)
-            .map(move |(at, _)| first + at)
     }
 }

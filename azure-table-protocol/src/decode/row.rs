@@ -87,61 +87,6 @@ fn with_escaped_quotes(json: &str) -> Option<String> {
 }
 
 impl<'de> Row<'de> {
-    #[doc(hidden)]
-    pub fn with(columns: Columns, keeps_others: bool, form: Form) -> Self {
-        let mut slots = Vec::new();
-        slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
-        Self {
-            columns,
-            keeps_others,
-            form,
-            etag: None,
-            slots,
-            others: Vec::new(),
-            problems: Vec::new(),
-            repeated: false,
-        }
-    }
-
-    /// Empties the row for the next entity.
-    #[doc(hidden)]
-    pub fn clear(&mut self) {
-        self.etag = None;
-        self.slots.fill_with(RawProperty::default);
-        self.others.clear();
-        self.problems.clear();
-        self.repeated = false;
-    }
-
-    /// The name of a slot.
-    #[doc(hidden)]
-    pub fn name(&self, slot: usize) -> &str {
-        match SYSTEM_PROPERTIES.get(slot) {
-            Some(name) => name,
-            None => self.columns.name(slot - SYSTEM_SLOTS),
-        }
-    }
-
-    /// The slot of a property, if it is read.
-    #[doc(hidden)]
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.columns
-            .find(name)
-            .map(|column| column + SYSTEM_SLOTS)
-            .or_else(|| SYSTEM_PROPERTIES.iter().position(|system| *system == name))
-    }
-
-    #[doc(hidden)]
-    pub fn slot(&mut self, slot: usize) -> &mut RawProperty<'de> {
-        &mut self.slots[slot]
-    }
-
-    /// Whether there is a slot with this number that has no value, not even null.
-    #[doc(hidden)]
-    pub fn is_empty(&self, slot: usize) -> bool {
-        self.slots.get(slot).is_some_and(|slot| matches!(slot.value, RawValue::Missing))
-    }
-
     /// The value of the column at `index`.
     ///
     /// # Errors
@@ -178,56 +123,6 @@ impl<'de> Row<'de> {
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
             .map(Some)
             .map_err(|reason| self.error(slot, reason).expecting(T::EDM_TYPE))
-    }
-
-    /// The value of the column at `index`, read as a stored `R` and decoded, by the policies of
-    /// `reading`. If these use the default, `default` must have one.
-    #[doc(hidden)]
-    pub fn read<R: FromEdm, T>(
-        &mut self,
-        index: usize,
-        reading: Reading,
-        decode: impl FnOnce(R) -> Result<T, ConvertError>,
-        default: impl FnOnce() -> Option<T>,
-    ) -> Result<T, DecodeError> {
-        let (policy, error) = match self.slot_of(index) {
-            None => {
-                let reason = self.absence(index);
-                let policy = match reason {
-                    DecodeReason::Null => reading.null,
-                    _ => reading.missing,
-                };
-                if policy == Policy::OfType
-                    && let Some(value) = R::from_missing()
-                    && let Ok(value) = decode(value)
-                {
-                    return Ok(value);
-                }
-                (policy, self.column_error(index, reason).expecting(R::EDM_TYPE))
-            }
-            Some(slot) => {
-                let read = self.value(slot, R::EDM_TYPE).and_then(|value| {
-                    R::from_edm(reading.accept.convert(value, R::EDM_TYPE))
-                        .and_then(decode)
-                        .map_err(DecodeReason::Convert)
-                });
-                match read {
-                    Ok(value) => return Ok(value),
-                    Err(reason) => {
-                        (reading.mistyped, self.error(slot, reason).expecting(R::EDM_TYPE))
-                    }
-                }
-            }
-        };
-        let default = match policy {
-            Policy::OfType | Policy::Error => None,
-            Policy::UseDefault | Policy::Collect => default(),
-        };
-        let Some(value) = default else { return Err(error) };
-        if policy == Policy::Collect {
-            self.problems.push(error);
-        }
-        Ok(value)
     }
 
     /// Whether the row has a value in the column at `index`.
@@ -278,12 +173,6 @@ impl<'de> Row<'de> {
         self.etag.as_ref()?.decode().map(|tag| ETag::from(&*tag))
     }
 
-    /// Returns the errors of fields with [`Policy::Collect`].
-    #[doc(hidden)]
-    pub fn take_problems(&mut self) -> Vec<DecodeError> {
-        std::mem::take(&mut self.problems)
-    }
-
     fn absence(&self, index: usize) -> DecodeReason {
         match self.slots.get(SYSTEM_SLOTS + index).map(|slot| &slot.value) {
             Some(RawValue::Null) if !self.form.selected => DecodeReason::Null,
@@ -296,18 +185,123 @@ impl<'de> Row<'de> {
         self.error(SYSTEM_SLOTS + index, reason)
     }
 
-    /// An error about one of the service's own values that the reply does not have.
-    #[doc(hidden)]
-    pub fn missing(&self, name: &str) -> DecodeError {
-        self.error_about(name, DecodeReason::Missing)
-    }
-
     fn error(&self, slot: usize, reason: DecodeReason) -> DecodeError {
         self.error_about(self.name(slot), reason)
     }
 
     fn error_about(&self, name: &str, reason: DecodeReason) -> DecodeError {
         DecodeError::new(self.entity_key(), name, reason)
+    }
+}
+
+#[doc(hidden)]
+impl<'de> Row<'de> {
+    pub fn with(columns: Columns, keeps_others: bool, form: Form) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
+        Self {
+            columns,
+            keeps_others,
+            form,
+            etag: None,
+            slots,
+            others: Vec::new(),
+            problems: Vec::new(),
+            repeated: false,
+        }
+    }
+
+    /// Empties the row for the next entity.
+    pub fn clear(&mut self) {
+        self.etag = None;
+        self.slots.fill_with(RawProperty::default);
+        self.others.clear();
+        self.problems.clear();
+        self.repeated = false;
+    }
+
+    /// The name of a slot.
+    pub fn name(&self, slot: usize) -> &str {
+        match SYSTEM_PROPERTIES.get(slot) {
+            Some(name) => name,
+            None => self.columns.name(slot - SYSTEM_SLOTS),
+        }
+    }
+
+    /// The slot of a property, if it is read.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.columns
+            .find(name)
+            .map(|column| column + SYSTEM_SLOTS)
+            .or_else(|| SYSTEM_PROPERTIES.iter().position(|system| *system == name))
+    }
+
+    pub fn slot(&mut self, slot: usize) -> &mut RawProperty<'de> {
+        &mut self.slots[slot]
+    }
+
+    /// Whether there is a slot with this number that has no value, not even null.
+    pub fn is_empty(&self, slot: usize) -> bool {
+        self.slots.get(slot).is_some_and(|slot| matches!(slot.value, RawValue::Missing))
+    }
+
+    /// The value of the column at `index`, read as a stored `R` and decoded, by the policies of
+    /// `reading`. If these use the default, `default` must have one.
+    pub fn read<R: FromEdm, T>(
+        &mut self,
+        index: usize,
+        reading: Reading,
+        decode: impl FnOnce(R) -> Result<T, ConvertError>,
+        default: impl FnOnce() -> Option<T>,
+    ) -> Result<T, DecodeError> {
+        let (policy, error) = match self.slot_of(index) {
+            None => {
+                let reason = self.absence(index);
+                let policy = match reason {
+                    DecodeReason::Null => reading.null,
+                    _ => reading.missing,
+                };
+                if policy == Policy::OfType
+                    && let Some(value) = R::from_missing()
+                    && let Ok(value) = decode(value)
+                {
+                    return Ok(value);
+                }
+                (policy, self.column_error(index, reason).expecting(R::EDM_TYPE))
+            }
+            Some(slot) => {
+                let read = self.value(slot, R::EDM_TYPE).and_then(|value| {
+                    R::from_edm(reading.accept.convert(value, R::EDM_TYPE))
+                        .and_then(decode)
+                        .map_err(DecodeReason::Convert)
+                });
+                match read {
+                    Ok(value) => return Ok(value),
+                    Err(reason) => {
+                        (reading.mistyped, self.error(slot, reason).expecting(R::EDM_TYPE))
+                    }
+                }
+            }
+        };
+        let default = match policy {
+            Policy::OfType | Policy::Error => None,
+            Policy::UseDefault | Policy::Collect => default(),
+        };
+        let Some(value) = default else { return Err(error) };
+        if policy == Policy::Collect {
+            self.problems.push(error);
+        }
+        Ok(value)
+    }
+
+    /// Returns the errors of fields with [`Policy::Collect`].
+    pub fn take_problems(&mut self) -> Vec<DecodeError> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// An error about one of the service's own values that the reply does not have.
+    pub fn missing(&self, name: &str) -> DecodeError {
+        self.error_about(name, DecodeReason::Missing)
     }
 }
 

@@ -97,9 +97,11 @@ impl EdmDateTime {
     pub fn trimmed(self) -> impl fmt::Display {
         Trimmed(self)
     }
+}
 
+#[doc(hidden)]
+impl EdmDateTime {
     /// The instant without its fraction of a second.
-    #[doc(hidden)]
     #[must_use]
     pub fn whole_second(self) -> Self {
         // The first instant has no fraction.
@@ -107,7 +109,6 @@ impl EdmDateTime {
     }
 
     /// Subtracts a duration. A result before the first instant is the first instant.
-    #[doc(hidden)]
     #[must_use]
     pub fn before(self, by: Duration) -> Self {
         let ticks = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
@@ -115,7 +116,6 @@ impl EdmDateTime {
     }
 
     /// The text without trailing zeros in the fraction, and its length.
-    #[doc(hidden)]
     pub fn trimmed_text(self) -> ([u8; 28], usize) {
         let mut text = self.text();
         let zeros = text[20..27].iter().rev().take_while(|digit| **digit == b'0').count();
@@ -126,7 +126,6 @@ impl EdmDateTime {
     }
 
     /// The wire form, with all seven digits of the fraction.
-    #[doc(hidden)]
     pub fn text(self) -> [u8; 28] {
         let mut text = *b"0000-00-00T00:00:00.0000000Z";
         let seconds = self.0 / TICKS_PER_SECOND;

@@ -90,20 +90,6 @@ impl DynamicEntity {
         Self::of(entity, Dialect::default())
     }
 
-    /// Does the same with the limits of this service.
-    #[doc(hidden)]
-    pub fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, EncodeError> {
-        T::check_columns()?;
-        let key = entity.entity_key()?;
-        let mut dynamic = Self::of_key(key.clone());
-        dynamic.properties.reserve(T::COLUMNS.len());
-        let writer = PropertyWriter::new(&mut dynamic, &key.partition_key, &key.row_key);
-        let mut writer = writer.dialect(dialect);
-        entity.write_properties(&mut writer)?;
-        writer.finish()?;
-        Ok(dynamic)
-    }
-
     /// The entity as a struct, read as a row of the service would be.
     ///
     /// # Errors
@@ -158,36 +144,6 @@ impl DynamicEntity {
         self
     }
 
-    /// An entity as the mock has it.
-    #[doc(hidden)]
-    pub fn stored(
-        key: EntityKey,
-        etag: ETag,
-        timestamp: EdmDateTime,
-        properties: Vec<(String, EdmValue)>,
-    ) -> Self {
-        let (etag, timestamp) = (Some(etag), Some(timestamp));
-        Self { etag, timestamp, properties, ..Self::of_key(key) }
-    }
-
-    /// Sets the version; its Timestamp is unknown.
-    #[doc(hidden)]
-    pub fn set_version(&mut self, etag: Option<ETag>) {
-        (self.etag, self.timestamp) = (etag, None);
-    }
-
-    /// The key and the properties.
-    #[doc(hidden)]
-    pub fn into_parts(self) -> (EntityKey, Vec<(String, EdmValue)>) {
-        (self.key, self.properties)
-    }
-
-    /// Replaces all properties.
-    #[doc(hidden)]
-    pub fn replace_properties(&mut self, properties: Vec<(String, EdmValue)>) {
-        self.properties = properties;
-    }
-
     /// Removes a property; a later replace removes it in the service as well, and so does
     /// [`update_with`](https://docs.rs/azure-table-client/latest/azure_table_client/struct.TableClient.html#method.update_with) (a merge does not).
     pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
@@ -209,6 +165,48 @@ impl DynamicEntity {
     /// Iterates over all properties in order.
     pub fn properties(&self) -> impl ExactSizeIterator<Item = (&str, &EdmValue)> {
         self.into_iter()
+    }
+}
+
+#[doc(hidden)]
+impl DynamicEntity {
+    /// Does the same with the limits of this service.
+    pub fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, EncodeError> {
+        T::check_columns()?;
+        let key = entity.entity_key()?;
+        let mut dynamic = Self::of_key(key.clone());
+        dynamic.properties.reserve(T::COLUMNS.len());
+        let writer = PropertyWriter::new(&mut dynamic, &key.partition_key, &key.row_key);
+        let mut writer = writer.dialect(dialect);
+        entity.write_properties(&mut writer)?;
+        writer.finish()?;
+        Ok(dynamic)
+    }
+
+    /// An entity as the mock has it.
+    pub fn stored(
+        key: EntityKey,
+        etag: ETag,
+        timestamp: EdmDateTime,
+        properties: Vec<(String, EdmValue)>,
+    ) -> Self {
+        let (etag, timestamp) = (Some(etag), Some(timestamp));
+        Self { etag, timestamp, properties, ..Self::of_key(key) }
+    }
+
+    /// Sets the version; its Timestamp is unknown.
+    pub fn set_version(&mut self, etag: Option<ETag>) {
+        (self.etag, self.timestamp) = (etag, None);
+    }
+
+    /// The key and the properties.
+    pub fn into_parts(self) -> (EntityKey, Vec<(String, EdmValue)>) {
+        (self.key, self.properties)
+    }
+
+    /// Replaces all properties.
+    pub fn replace_properties(&mut self, properties: Vec<(String, EdmValue)>) {
+        self.properties = properties;
     }
 }
 
@@ -292,7 +290,6 @@ pub struct Readable {
 
 impl Readable {
     /// Refuses a row in which a property of `T` cannot be read.
-    #[doc(hidden)]
     pub fn check<T: TableEntity>(&self) -> Result<(), DecodeError> {
         let own = Columns::of::<T>();
         let is_own = |error: &&DecodeError| T::KEEPS_OTHERS || own.has(error.property());

@@ -14,22 +14,22 @@ impl Ownership {
     pub(crate) fn of<T: TableEntity>() -> Self {
         Self { columns: Columns::of::<T>(), keeps_others: T::KEEPS_OTHERS }
     }
+}
 
+#[doc(hidden)]
+impl Ownership {
     /// Returns the first property that is missing. The parts of series and of split values do not count, since
     /// their number varies.
-    #[doc(hidden)]
     pub fn first_without(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         self.columns.spoken_for().find(|name| !is_there(name)).map(str::to_owned)
     }
 
     /// Whether the entity writes a property with this name if it has a value.
-    #[doc(hidden)]
     pub fn is_written(&self, name: &str) -> bool {
         self.columns.is_written(name) || (self.keeps_others && !self.columns.has(name))
     }
 
     /// The former names of a property.
-    #[doc(hidden)]
     pub fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
         self.columns.former_names(name)
     }

@@ -32,16 +32,15 @@ impl Columns {
     }
 }
 
+#[doc(hidden)]
 impl Row<'_> {
     /// Creates a row from which entities of type `T` are built.
-    #[doc(hidden)]
     pub fn of<T: TableEntity>(form: Form) -> Self {
         Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
     }
 
     /// Builds an entity of another type from the properties of this row except `without`. This row
     /// must have been read without columns, so that it keeps every property.
-    #[doc(hidden)]
     pub fn read_as<V: TableEntity>(&mut self, without: Option<&str>) -> Result<V, DecodeError> {
         let mut row = Row::of::<V>(self.form);
         self.move_to(&mut row, without);

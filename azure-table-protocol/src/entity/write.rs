@@ -51,7 +51,6 @@ pub struct PropertyName<'n> {
 
 impl<'n> PropertyName<'n> {
     /// The name in a text of the form `,"Name":`, which the derive writes.
-    #[doc(hidden)]
     pub fn of_member(member: &'n str) -> Self {
         let text = member.get(2..member.len().saturating_sub(2));
         Self { text: text.unwrap_or_default(), member: Some(member) }
@@ -71,31 +70,9 @@ impl fmt::Debug for PropertyWriter<'_> {
 }
 
 impl<'a> PropertyWriter<'a> {
-    #[doc(hidden)]
-    pub fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
-        Self {
-            sink,
-            size: EntitySize::of_keys(partition_key, row_key),
-            count: 0,
-            prefix: String::new(),
-            depth: 0,
-            names: HashSet::new(),
-            columns: None,
-            write_id: None,
-            dialect: Dialect::default(),
-        }
-    }
-
     /// Writes a new id into this column.
     pub(crate) fn write_id(self, write_id: Option<(&'a str, uuid::Uuid)>) -> Self {
         Self { write_id, ..self }
-    }
-
-    /// Checks against the limits of this service.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn dialect(self, dialect: Dialect) -> Self {
-        Self { dialect, ..self }
     }
 
     /// Writes a property; a value of `None` writes nothing.
@@ -146,57 +123,12 @@ impl<'a> PropertyWriter<'a> {
         written
     }
 
-    /// Keeps the names of the entity's own columns from being used by
-    /// [`other`](Self::other) properties, whether they are written or not.
-    #[doc(hidden)]
-    pub fn reserve(&mut self, columns: Columns) {
-        self.columns = Some(columns);
-    }
-
-    /// Writes a property that no column has.
-    #[doc(hidden)]
-    pub fn other(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
-        if self.columns.as_ref().is_some_and(|columns| columns.has(name)) {
-            return Err(LimitError::DuplicateProperty { property: name.to_owned() }.into());
-        }
-        self.value(name, value)
-    }
-
-    /// The error of a property that has no Edm form.
-    #[doc(hidden)]
-    pub fn refusal(&self, name: &str, reason: ConvertError) -> EncodeError {
-        EncodeError::Convert { property: format!("{}{name}", self.prefix), reason }
-    }
-
-    /// Writes a property whose name the derive has checked.
-    #[doc(hidden)]
-    pub fn column<T: ToEdm + ?Sized>(
-        &mut self,
-        name: PropertyName<'_>,
-        value: &T,
-    ) -> Result<(), EncodeError> {
-        if self.depth > 0 {
-            return self.property(name.text, value);
-        }
-        match self.convert(name.text, value)? {
-            Some(value) => self.put(name, value),
-            None => Ok(()),
-        }
-    }
-
     fn convert<'v, T: ToEdm + ?Sized>(
         &self,
         name: &str,
         value: &'v T,
     ) -> Result<Option<EdmCow<'v>>, EncodeError> {
         value.to_edm().map_err(|reason| self.refusal(name, reason))
-    }
-
-    /// Writes a property whose name was not written before.
-    #[doc(hidden)]
-    pub fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
-        limits::check_property_name(name)?;
-        self.put(name.into(), value)
     }
 
     fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) -> Result<(), EncodeError> {
@@ -213,9 +145,71 @@ impl<'a> PropertyWriter<'a> {
         self.sink.put(name, value);
         Ok(())
     }
+}
+
+#[doc(hidden)]
+impl<'a> PropertyWriter<'a> {
+    pub fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
+        Self {
+            sink,
+            size: EntitySize::of_keys(partition_key, row_key),
+            count: 0,
+            prefix: String::new(),
+            depth: 0,
+            names: HashSet::new(),
+            columns: None,
+            write_id: None,
+            dialect: Dialect::default(),
+        }
+    }
+
+    /// Checks against the limits of this service.
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// Keeps the names of the entity's own columns from being used by
+    /// [`other`](Self::other) properties, whether they are written or not.
+    pub fn reserve(&mut self, columns: Columns) {
+        self.columns = Some(columns);
+    }
+
+    /// Writes a property that no column has.
+    pub fn other(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        if self.columns.as_ref().is_some_and(|columns| columns.has(name)) {
+            return Err(LimitError::DuplicateProperty { property: name.to_owned() }.into());
+        }
+        self.value(name, value)
+    }
+
+    /// The error of a property that has no Edm form.
+    pub fn refusal(&self, name: &str, reason: ConvertError) -> EncodeError {
+        EncodeError::Convert { property: format!("{}{name}", self.prefix), reason }
+    }
+
+    /// Writes a property whose name the derive has checked.
+    pub fn column<T: ToEdm + ?Sized>(
+        &mut self,
+        name: PropertyName<'_>,
+        value: &T,
+    ) -> Result<(), EncodeError> {
+        if self.depth > 0 {
+            return self.property(name.text, value);
+        }
+        match self.convert(name.text, value)? {
+            Some(value) => self.put(name, value),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a property whose name was not written before.
+    pub fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        limits::check_property_name(name)?;
+        self.put(name.into(), value)
+    }
 
     /// Ends the entity: adds the id of the write, and checks the size of the entity.
-    #[doc(hidden)]
     pub fn finish(mut self) -> Result<(), EncodeError> {
         if let Some((column, id)) = self.write_id.take() {
             self.put_named(column, EdmCow::Guid(id))?;

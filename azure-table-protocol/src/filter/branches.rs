@@ -45,7 +45,6 @@ pub struct ListedPartition {
 
 impl ListedPartition {
     /// Returns the filter for all rows of the partition.
-    #[doc(hidden)]
     pub fn filter(&self) -> Filter {
         match &self.condition {
             Condition::If(condition) => self.partition.clone() & condition.clone(),
@@ -55,7 +54,6 @@ impl ListedPartition {
 
     /// Returns a filter for each row that is listed, in key order; `None` if no rows are listed. Each filter states
     /// both keys. They are built one by one, because each may have a copy of the other conditions.
-    #[doc(hidden)]
     pub fn rows(&self) -> Option<impl Iterator<Item = Filter>> {
         let Condition::If(condition) = &self.condition else { return None };
         let by_row = ByKey::of(condition, ROW_KEY, self.order);

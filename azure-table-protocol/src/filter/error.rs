@@ -93,8 +93,25 @@ impl FilterError {
         }
     }
 
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> FilterErrorKind {
+        self.kind
+    }
+
+    /// Returns the position in the text, in characters from 0; 0 for a filter that was built without a text.
+    pub fn position(&self) -> usize {
+        self.position.unwrap_or_default()
+    }
+
+    /// Returns a description of the valid tokens or values.
+    pub fn expected(&self) -> &'static str {
+        self.expected.as_str()
+    }
+}
+
+#[doc(hidden)]
+impl FilterError {
     /// An error of a filter that is built without a text.
-    #[doc(hidden)]
     pub fn without_text(kind: FilterErrorKind, found: String) -> Self {
         let expected = match kind {
             FilterErrorKind::NoLiteral => "a finite number",
@@ -108,31 +125,14 @@ impl FilterError {
         Self { kind, position: None, bytes: 0..0, expected: Expected::Expression(expected), found }
     }
 
-    /// Returns the kind of the error.
-    pub fn kind(&self) -> FilterErrorKind {
-        self.kind
-    }
-
-    /// Returns the position in the text, in characters from 0; 0 for a filter that was built without a text.
-    pub fn position(&self) -> usize {
-        self.position.unwrap_or_default()
-    }
-
     /// Returns the bytes of the text from the error to the end of the last token that was read.
-    #[doc(hidden)]
     pub fn bytes(&self) -> Range<usize> {
         self.bytes.clone()
     }
 
     /// Returns what would be valid.
-    #[doc(hidden)]
     pub fn expectation(&self) -> Expected {
         self.expected
-    }
-
-    /// Returns a description of the valid tokens or values.
-    pub fn expected(&self) -> &'static str {
-        self.expected.as_str()
     }
 }
 

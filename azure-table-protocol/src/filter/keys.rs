@@ -20,8 +20,10 @@ impl Filter {
     pub fn rows_in(range: &KeyRange) -> Self {
         Self::in_range(ROW_KEY, range)
     }
+}
 
-    #[doc(hidden)]
+#[doc(hidden)]
+impl Filter {
     pub fn in_range(property: &str, range: &KeyRange) -> Self {
         let from = Self::on_key(property, CompareOp::Ge, range.lower().to_owned());
         match range.upper() {
@@ -31,7 +33,6 @@ impl Filter {
     }
 
     /// Matches the rows of a partition with these RowKeys; `None` without one.
-    #[doc(hidden)]
     pub fn rows<'k>(
         partition_key: &str,
         row_keys: impl IntoIterator<Item = &'k str>,
@@ -41,7 +42,6 @@ impl Filter {
         Some(Self::partition(partition_key) & rows)
     }
 
-    #[doc(hidden)]
     pub fn on_key(property: &str, op: CompareOp, key: String) -> Self {
         Self::Compare { property: property.to_owned(), op, literal: EdmValue::String(key) }
     }

@@ -74,7 +74,6 @@ pub struct Plan<'f> {
 }
 
 impl<'f> Plan<'f> {
-    #[doc(hidden)]
     pub fn of(filter: Option<&'f Filter>) -> Self {
         filter.map_or_else(Self::default, Self::of_filter)
     }
@@ -119,7 +118,6 @@ impl<'f> Plan<'f> {
         Self { partition: self.partition.hull(other.partition), row: self.row.hull(other.row) }
     }
 
-    #[doc(hidden)]
     pub fn kind(&self) -> PlanKind {
         match (self.partition.is_exact(), self.row.is_exact()) {
             (true, true) => PlanKind::Point,
@@ -131,7 +129,6 @@ impl<'f> Plan<'f> {
     }
 
     /// Returns the first key to scan.
-    #[doc(hidden)]
     pub fn start(&self) -> (&str, &str) {
         // The range of rows has a first key only within one partition.
         let row = if self.partition.is_exact() { self.row.low.as_deref() } else { None };
@@ -139,7 +136,6 @@ impl<'f> Plan<'f> {
     }
 
     /// Whether this key and all keys after it are out of range.
-    #[doc(hidden)]
     pub fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         self.partition.is_past(partition_key)
             || (self.partition.is_exact() && self.row.is_past(row_key))
@@ -165,14 +161,12 @@ impl<'f> Plan<'f> {
     }
 
     /// Returns the partition, if there is only one.
-    #[doc(hidden)]
     pub fn partition(&self) -> Option<&str> {
         self.partition.low.as_deref().filter(|_| self.partition.is_exact())
     }
 
     /// Returns the bounds of both ranges as a filter, if there are any. A RowKey limits the scan only within
     /// one partition, so the filter omits its bounds otherwise.
-    #[doc(hidden)]
     pub fn keys_as_filter(&self) -> Option<Filter> {
         let partition = self.partition.bounds(PARTITION_KEY);
         let row = self.partition.is_exact().then(|| self.row.bounds(ROW_KEY));
@@ -180,7 +174,6 @@ impl<'f> Plan<'f> {
     }
 
     /// Returns both keys of a filter that states them and has no other condition.
-    #[doc(hidden)]
     pub fn point_of(filter: &Filter) -> Option<(&str, &str)> {
         let Filter::And(all) = filter else { return None };
         let [a, b] = all.as_slice() else { return None };
@@ -189,7 +182,6 @@ impl<'f> Plan<'f> {
     }
 
     /// Returns the reason for the kind, for messages.
-    #[doc(hidden)]
     pub fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {
             (PlanKind::Nothing, _) => "no key can meet the filter",

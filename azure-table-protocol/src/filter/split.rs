@@ -26,7 +26,6 @@ impl Split {
     /// Splits a filter into filters that fit, as few as its longest list allows. A filter that fits, or that has
     /// no alternatives, is returned unchanged. Filters that no key can meet are left out. Returns `None` if there
     /// would be too many filters.
-    #[doc(hidden)]
     pub fn of(filter: &Filter, order: KeyOrder, fits: &dyn Fn(&Filter) -> bool) -> Option<Self> {
         let mut filters = Vec::new();
         if !split(filter, order, fits, &mut filters) {
@@ -41,7 +40,6 @@ impl Split {
     }
 
     /// Whether each row matches only one filter, because each filter requires other values of the same property.
-    #[doc(hidden)]
     pub fn is_disjoint(&self) -> bool {
         let Some(first) = self.filters.first() else { return true };
         let mut properties = conjuncts(first).iter().filter_map(|one| Some(values(one)?.0));

@@ -22,8 +22,6 @@ pub fn request_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(&X_MS_REQUEST_ID)?.to_str().ok().filter(|id| !id.contains('\t'))
 }
 
-/// The default service version of the client.
-pub static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-02-02");
 /// The first version in which the response to a request without a token names the tenant.
 pub static SERVICE_VERSION_OF_TOKENS: HeaderValue = HeaderValue::from_static("2020-12-06");
 pub static ODATA_1: HeaderValue = HeaderValue::from_static("1.0;NetFx");

@@ -3,46 +3,14 @@
 
 use http::HeaderValue;
 
-use super::{Metadata, ReadError, atom, headers, json_read, json_write};
+use super::{ReadError, atom, headers, json_read, json_write};
 use crate::dialect::Dialect;
 use crate::entity::{EncodeError, Form, ReadRow, TableEntity};
+use crate::format::{Metadata, PayloadFormat};
 
-/// The format of requests and responses.
-///
-/// The [version](super::ServiceVersion) determines the choice:
-///
-/// | version | formats |
-/// |---|---|
-/// | before 2013-08-15 | Atom |
-/// | from 2013-08-15, before 2015-12-11 | JSON, Atom |
-/// | from 2015-12-11 | JSON |
-///
-/// Source: [Payload format for Table service operations][format].
-///
-/// [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PayloadFormat {
-    /// JSON with this level of metadata.
-    Json(Metadata),
-    /// Atom (XML), with types and ETags.
-    Atom,
-}
-
-impl Default for PayloadFormat {
-    fn default() -> Self {
-        Self::Json(Metadata::default())
-    }
-}
-
-impl From<Metadata> for PayloadFormat {
-    fn from(level: Metadata) -> Self {
-        Self::Json(level)
-    }
-}
-
+#[doc(hidden)]
 impl PayloadFormat {
     /// The format that a `Content-Type` names, if it is one.
-    #[doc(hidden)]
     pub fn of_media_type(media_type: &str) -> Option<Self> {
         let kind = media_type.split(';').next().unwrap_or_default().trim();
         if kind.eq_ignore_ascii_case("application/atom+xml") {
@@ -52,7 +20,6 @@ impl PayloadFormat {
     }
 
     /// Returns the `Accept` header of the format.
-    #[doc(hidden)]
     pub fn accept(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Json(level) => level.media_type(),
@@ -61,7 +28,6 @@ impl PayloadFormat {
     }
 
     /// Returns the media type of request bodies.
-    #[doc(hidden)]
     pub fn content_type(self) -> &'static HeaderValue {
         match self {
             Self::Json(_) => &headers::JSON,
@@ -70,19 +36,16 @@ impl PayloadFormat {
     }
 
     /// Whether the types of properties are in it.
-    #[doc(hidden)]
     pub fn is_typed(self) -> bool {
         self != Self::Json(Metadata::None)
     }
 
     /// Whether both are JSON, or both are Atom.
-    #[doc(hidden)]
     pub fn is_like(self, other: Self) -> bool {
         (self == Self::Atom) == (other == Self::Atom)
     }
 
     /// The name in errors.
-    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json(_) => "JSON",
@@ -91,7 +54,6 @@ impl PayloadFormat {
     }
 
     /// Writes an entity as the body of an insert, update or merge; see [`json_write::entity`].
-    #[doc(hidden)]
     pub fn write_entity<T: TableEntity>(
         self,
         out: &mut Vec<u8>,
@@ -110,7 +72,6 @@ impl PayloadFormat {
     }
 
     /// The body that creates a table.
-    #[doc(hidden)]
     pub fn write_table_name(self, name: &str) -> Vec<u8> {
         match self {
             Self::Json(_) => json_write::table_name(name),
@@ -119,7 +80,6 @@ impl PayloadFormat {
     }
 
     /// Reads the rows of a query's reply.
-    #[doc(hidden)]
     pub fn read_page<T>(
         self,
         body: &[u8],
@@ -133,7 +93,6 @@ impl PayloadFormat {
     }
 
     /// Reads the reply of a point query: one row.
-    #[doc(hidden)]
     pub fn read_one<T>(
         self,
         body: &[u8],

@@ -9,12 +9,6 @@ use crate::key::{EntityKey, KeyError, KeyLayout, KeyPart};
 use crate::limits::SYSTEM_PROPERTIES;
 
 impl<'de> Row<'de> {
-    /// The slot of a key.
-    #[doc(hidden)]
-    pub fn key_slot(key: &str) -> usize {
-        if key == SYSTEM_PROPERTIES[PARTITION_KEY] { PARTITION_KEY } else { ROW_KEY }
-    }
-
     /// The PartitionKey. Read it after the properties: their errors name it.
     ///
     /// # Errors
@@ -36,8 +30,27 @@ impl<'de> Row<'de> {
         K::from_key(text).map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
 
+    /// The text of a key. It stays in the row, so that later errors can name the entity.
+    fn key_text(&self, slot: usize) -> Result<Cow<'de, str>, DecodeError> {
+        let reason = match &self.slots[slot].value {
+            RawValue::Text(text) => return Ok(text.clone()),
+            RawValue::Missing => DecodeReason::Missing,
+            RawValue::Null => DecodeReason::Null,
+            RawValue::NoUnicode { offset } => DecodeReason::NoUnicode { offset: *offset },
+            _ => DecodeReason::Key("a key must be text".to_owned()),
+        };
+        Err(self.error(slot, reason))
+    }
+}
+
+#[doc(hidden)]
+impl<'de> Row<'de> {
+    /// The slot of a key.
+    pub fn key_slot(key: &str) -> usize {
+        if key == SYSTEM_PROPERTIES[PARTITION_KEY] { PARTITION_KEY } else { ROW_KEY }
+    }
+
     /// Compares the texts of a field that is in both keys. `None` is the text of a whole key.
-    #[doc(hidden)]
     pub fn check_both_keys(
         &self,
         field: &str,
@@ -54,20 +67,7 @@ impl<'de> Row<'de> {
             .map_err(|error| self.error(ROW_KEY, DecodeReason::Key(error.0)))
     }
 
-    /// The text of a key. It stays in the row, so that later errors can name the entity.
-    fn key_text(&self, slot: usize) -> Result<Cow<'de, str>, DecodeError> {
-        let reason = match &self.slots[slot].value {
-            RawValue::Text(text) => return Ok(text.clone()),
-            RawValue::Missing => DecodeReason::Missing,
-            RawValue::Null => DecodeReason::Null,
-            RawValue::NoUnicode { offset } => DecodeReason::NoUnicode { offset: *offset },
-            _ => DecodeReason::Key("a key must be text".to_owned()),
-        };
-        Err(self.error(slot, reason))
-    }
-
     /// The texts of the parts of the PartitionKey.
-    #[doc(hidden)]
     pub fn partition_key_parts<const N: usize>(
         &self,
         layout: KeyLayout,
@@ -76,7 +76,6 @@ impl<'de> Row<'de> {
     }
 
     /// The texts of the parts of the RowKey.
-    #[doc(hidden)]
     pub fn row_key_parts<const N: usize>(
         &self,
         layout: KeyLayout,
@@ -85,7 +84,6 @@ impl<'de> Row<'de> {
     }
 
     /// The texts of the parts of the key in this slot.
-    #[doc(hidden)]
     pub fn key_parts<const N: usize>(
         &self,
         slot: usize,
@@ -99,26 +97,22 @@ impl<'de> Row<'de> {
     }
 
     /// A part of the PartitionKey from its text.
-    #[doc(hidden)]
     pub fn partition_key_part<K: KeyPart>(&self, text: &str) -> Result<K, DecodeError> {
         self.key_part(PARTITION_KEY, text)
     }
 
     /// A part of the RowKey from its text.
-    #[doc(hidden)]
     pub fn row_key_part<K: KeyPart>(&self, text: &str) -> Result<K, DecodeError> {
         self.key_part(ROW_KEY, text)
     }
 
     /// A part of the key in this slot from its text.
-    #[doc(hidden)]
     pub fn key_part<K: KeyPart>(&self, slot: usize, text: &str) -> Result<K, DecodeError> {
         K::from_key(Cow::Borrowed(text))
             .map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
 
     /// Both keys, where they are text.
-    #[doc(hidden)]
     pub fn key_texts(&self) -> Option<(&str, &str)> {
         match (&self.slots[PARTITION_KEY].value, &self.slots[ROW_KEY].value) {
             (RawValue::Text(p), RawValue::Text(r)) => Some((p, r)),
@@ -127,7 +121,6 @@ impl<'de> Row<'de> {
     }
 
     /// Both keys, where they are text.
-    #[doc(hidden)]
     pub fn entity_key(&self) -> Option<EntityKey> {
         self.key_texts().map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key))
     }

@@ -15,13 +15,25 @@ use crate::limits::SYSTEM_PROPERTIES;
 const USUAL_OTHERS: usize = 16;
 
 impl<'de> Row<'de> {
-    #[doc(hidden)]
+    /// The properties that have no column, in the order of the reply; nulls are left out.
+    ///
+    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::entity::TableEntity::KEEPS_OTHERS).
+    ///
+    /// # Errors
+    /// A value is not of its annotated type, or the reply has no types (no metadata).
+    pub fn take_others(&mut self) -> Result<Vec<(String, EdmValue)>, DecodeError> {
+        let (values, errors) = self.take_readable_others();
+        errors.into_iter().next().map_or(Ok(values), Err)
+    }
+}
+
+#[doc(hidden)]
+impl<'de> Row<'de> {
     pub const fn keeps_others(&self) -> bool {
         self.keeps_others
     }
 
     /// The place for a property that has no slot.
-    #[doc(hidden)]
     pub fn other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
         let at = self.others.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             self.others.push((name, RawProperty::default()));
@@ -32,7 +44,6 @@ impl<'de> Row<'de> {
 
     /// The place for a member about a property that has no slot: its value or its type, which are neighbours as a rule.
     /// [`join_others`](Self::join_others) must follow the last one.
-    #[doc(hidden)]
     pub fn next_other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
         if self.others.last().is_none_or(|(last, _)| *last != name) {
             if self.others.capacity() == 0 {
@@ -45,7 +56,6 @@ impl<'de> Row<'de> {
     }
 
     /// Joins values and types that are not neighbours. A search at each member would be quadratic on hostile input.
-    #[doc(hidden)]
     pub fn join_others(&mut self) {
         let is_type = |property: &RawProperty<'_>| matches!(property.value, RawValue::Missing);
         if !self.others.iter().any(|(_, property)| is_type(property)) {
@@ -62,24 +72,11 @@ impl<'de> Row<'de> {
         }
     }
 
-    #[doc(hidden)]
     pub fn other_count(&self) -> usize {
         self.others.len()
     }
 
-    /// The properties that have no column, in the order of the reply; nulls are left out.
-    ///
-    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::entity::TableEntity::KEEPS_OTHERS).
-    ///
-    /// # Errors
-    /// A value is not of its annotated type, or the reply has no types (no metadata).
-    pub fn take_others(&mut self) -> Result<Vec<(String, EdmValue)>, DecodeError> {
-        let (values, errors) = self.take_readable_others();
-        errors.into_iter().next().map_or(Ok(values), Err)
-    }
-
     /// The same properties, and the errors of those that cannot be read.
-    #[doc(hidden)]
     pub fn take_readable_others(&mut self) -> (Vec<(String, EdmValue)>, Vec<DecodeError>) {
         let mut values = Vec::with_capacity(self.others.len());
         let mut errors = Vec::new();
@@ -105,7 +102,6 @@ impl<'de> Row<'de> {
     ///
     /// # Errors
     /// There is one that is not null.
-    #[doc(hidden)]
     pub fn refuse_others(&self) -> Result<(), DecodeError> {
         let mut others = self.others.iter();
         match others
@@ -117,7 +113,6 @@ impl<'de> Row<'de> {
     }
 
     /// The text of a property that has no column; `None` if it is missing or null.
-    #[doc(hidden)]
     pub fn other_text(&self, name: &str) -> Result<Option<&str>, DecodeError> {
         let Some((_, property)) = self.others.iter().find(|(known, _)| known == name) else {
             return Ok(None);
@@ -141,7 +136,6 @@ impl<'de> Row<'de> {
     }
 
     /// The error of an entity of an unknown kind; `property` is the discriminator.
-    #[doc(hidden)]
     pub fn unknown_kind(&self, property: &str, known: &str) -> DecodeError {
         let reason = match self.other_text(property) {
             Err(error) => return error,
@@ -156,7 +150,6 @@ impl<'de> Row<'de> {
 
     /// Moves the properties except `without` to a row with other columns. This row must have been
     /// read without columns, so that it keeps every property.
-    #[doc(hidden)]
     pub fn move_to(&mut self, row: &mut Self, without: Option<&str>) {
         row.etag = self.etag.take();
         for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {
@@ -176,7 +169,6 @@ impl<'de> Row<'de> {
     }
 
     /// Fills the row of an entity that is at hand with its properties.
-    #[doc(hidden)]
     pub fn fill(
         &mut self,
         key: &'de EntityKey,
@@ -207,7 +199,6 @@ impl<'de> Row<'de> {
     }
 
     /// The properties that have no column, as they were read.
-    #[doc(hidden)]
     pub fn take_raw_others(&mut self) -> Vec<(Cow<'de, str>, RawProperty<'de>)> {
         std::mem::take(&mut self.others)
     }

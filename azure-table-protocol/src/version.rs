@@ -3,7 +3,8 @@ use std::str::FromStr;
 
 use http::HeaderValue;
 
-use super::headers;
+/// The default version as a header.
+static DEFAULT: HeaderValue = HeaderValue::from_static("2019-02-02");
 
 /// A version of the service, which is a date. Each request names its version in the
 /// header `x-ms-version`.
@@ -43,8 +44,16 @@ impl ServiceVersion {
     /// The first one with user delegation keys for tables.
     pub const V2025_07_05: Self = Self(*b"2025-07-05");
 
+    /// The date.
+    pub fn as_str(&self) -> &str {
+        // It is ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+#[doc(hidden)]
+impl ServiceVersion {
     /// The version of this date, even if this client does not support it.
-    #[doc(hidden)]
     pub fn of_date(text: &str) -> Option<Self> {
         let bytes: [u8; 10] = text.as_bytes().try_into().ok()?;
         let is_date = bytes.iter().enumerate().all(|(at, byte)| match at {
@@ -54,18 +63,15 @@ impl ServiceVersion {
         is_date.then_some(Self(bytes))
     }
 
-    #[doc(hidden)]
     pub fn has_json(self) -> bool {
         self >= Self::V2013_08_15
     }
 
-    #[doc(hidden)]
     pub fn has_atom(self) -> bool {
         self < Self::V2015_12_11
     }
 
     /// The highest version of OData that it supports.
-    #[doc(hidden)]
     pub fn odata(self) -> u8 {
         match self {
             version if version >= Self::V2013_08_15 => 3,
@@ -75,19 +81,12 @@ impl ServiceVersion {
     }
 
     /// The value of `x-ms-version`.
-    #[doc(hidden)]
     pub fn header(self) -> HeaderValue {
         if self == Self::default() {
-            return headers::SERVICE_VERSION.clone();
+            return DEFAULT.clone();
         }
         // Digits and hyphens are always a header.
-        HeaderValue::from_str(self.as_str()).unwrap_or(headers::SERVICE_VERSION.clone())
-    }
-
-    /// The date.
-    pub fn as_str(&self) -> &str {
-        // It is ASCII.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        HeaderValue::from_str(self.as_str()).unwrap_or(DEFAULT.clone())
     }
 }
 

@@ -14,7 +14,7 @@ use Permissions::{AccountKey, AnyOf, PerMember};
 use RetryClass::{Guarded, Read, Repeatable};
 use Subject::{Entities, Entity, Service, Table, Tables};
 
-use super::ServiceVersion;
+use crate::version::ServiceVersion;
 
 /// The effect of a second attempt of an operation. `docs/guide/errors.md` explains the classes to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,66 +171,58 @@ impl Operation {
     pub const fn as_str(self) -> &'static str {
         self.facts().name
     }
+}
 
+#[doc(hidden)]
+impl Operation {
     /// Whether it changes anything.
-    #[doc(hidden)]
     pub const fn is_write(self) -> bool {
         !matches!(self.retry_class(), Read)
     }
 
-    #[doc(hidden)]
     pub const fn retry_class(self) -> RetryClass {
         self.facts().retry_class
     }
 
-    #[doc(hidden)]
     pub const fn subject(self) -> Subject {
         self.facts().subject
     }
 
     /// Whether it writes one entity.
-    #[doc(hidden)]
     pub const fn is_entity_write(self) -> bool {
         matches!(self.subject(), Entity) && self.is_write()
     }
 
     /// Whether it reads one entity.
-    #[doc(hidden)]
     pub const fn is_entity_read(self) -> bool {
         matches!(self.subject(), Entity) && !self.is_write()
     }
 
     /// Whether it addresses one table or entities in it.
-    #[doc(hidden)]
     pub const fn has_table(self) -> bool {
         matches!(self.subject(), Table | Entities | Entity)
     }
 
-    #[doc(hidden)]
     pub const fn document(self) -> Document {
         self.facts().document
     }
 
     /// The first version of the service that has it.
-    #[doc(hidden)]
     pub const fn since(self) -> ServiceVersion {
         self.facts().since
     }
 
     /// The version of its requests, if it is not the client's: no client has a default version that is as late.
-    #[doc(hidden)]
     pub fn own_version(self) -> Option<ServiceVersion> {
         (self == Self::GetUserDelegationKey).then_some(self.since())
     }
 
-    #[doc(hidden)]
     pub const fn permissions(self) -> Permissions {
         self.facts().permissions
     }
 
     /// The resource type that a shared access signature for an account needs; `None` if no signature
     /// permits the operation.
-    #[doc(hidden)]
     pub fn resource_type(self) -> Option<&'static str> {
         (self.permissions() != AccountKey).then_some(match self.subject() {
             Service => "s",
@@ -241,13 +233,11 @@ impl Operation {
 
     /// Whether a shared access signature for a table can permit it. Such a signature reaches the entities of
     /// the table only.
-    #[doc(hidden)]
     pub const fn is_on_entities(self) -> bool {
         matches!(self.subject(), Entities | Entity)
     }
 
     /// Returns whether only the secondary can respond: the primary does not know the replication status.
-    #[doc(hidden)]
     pub const fn is_secondary_only(self) -> bool {
         matches!(self, Self::GetStats)
     }
