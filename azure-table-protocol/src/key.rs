@@ -22,6 +22,7 @@ pub use descending::Descending;
 pub use escape::Escaped;
 #[doc(hidden)]
 pub use escape::escape;
+#[doc(hidden)]
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
 pub use order::{by_keys, ordinal};
