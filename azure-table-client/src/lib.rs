@@ -82,6 +82,7 @@ pub mod filter;
 mod operation;
 mod outcome;
 mod pipeline;
+mod query;
 pub mod telemetry;
 pub mod transport;
 
@@ -128,9 +129,9 @@ pub use crate::client::table::TableClient;
 pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorKind, Outcome};
-pub use crate::operation::continuation::Continuation;
 pub use crate::operation::{Confirmation, Location, Stored, Written};
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
+pub use crate::query::Continuation;
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[doc(inline)]

@@ -2,7 +2,6 @@
 
 pub(crate) mod access_policies;
 pub(crate) mod batch;
-pub(crate) mod continuation;
 pub(crate) mod cursor;
 pub(crate) mod entity;
 pub(crate) mod key;

@@ -168,7 +168,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     }
 
     async fn delete_rows_of(self, query: Query<T>) -> Result<BulkReport, BulkError> {
-        if let Err(error) = query.check_reads(&self.table) {
+        if let Err(error) = query.check_reads(self.table.core(), self.table.name()) {
             return self.refused(error).await;
         }
         if self.monitor.is_resumed() {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::fetch::CONCURRENT;
 use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::entity::TableEntity;
 use crate::error::{Error, ErrorCode};
 use crate::operation::{Request, Stored, entity};
 use crate::pipeline::{CallOptions, CallTrace};
+use crate::query::CONCURRENT;
 use crate::wire::Operation;
 
 /// Reads of many entities by their keys: one request each, up to 8 of them concurrently.

@@ -1,23 +1,19 @@
 //! A query that is read in several key ranges concurrently.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::{Pin, pin};
 
 use futures_core::Stream;
-use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::branches::{Branches, Keys};
-use super::fetch::CheckedQuery;
-use super::page::{Page, QueryCost};
-use super::pages::Pages;
 use super::query::Query;
-use super::ranges;
-use super::results::Results;
-use super::stream::EntityStream;
 use crate::error::Error;
 use crate::filter::{Filter, QueryFilter};
+use crate::query::{
+    CONCURRENT, CheckedQuery, EntityStream, Keys, Page, Pages, ReadMode, Results, Run, Sources,
+    range_filters,
+};
 
 /// The number of pages that an ordered stream buffers for each later range.
 const AHEAD: usize = 4;
@@ -63,11 +59,15 @@ pub struct Parallel<E, T = E> {
     is_ordered: bool,
 }
 
-impl<E, T> Parallel<E, T> {
-    pub(super) const fn new(query: Query<E, T>, ranges: usize) -> Self {
-        Self { query, ranges, is_ordered: true }
+impl<E, T> Query<E, T> {
+    /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
+    /// [`Parallel`].
+    pub fn parallel(self, ranges: usize) -> Parallel<E, T> {
+        Parallel { query: self, ranges, is_ordered: true }
     }
+}
 
+impl<E, T> Parallel<E, T> {
     /// Returns the results in any order, which needs the least memory and time.
     pub fn unordered(mut self) -> Self {
         self.is_ordered = false;
@@ -127,12 +127,12 @@ impl<E, T> Parallel<E, T> {
     /// # Errors
     /// The errors of the query itself.
     pub async fn range_filters(self) -> Result<Vec<Option<Filter>>, Error> {
-        let (query, branches) = checked(self.query.checked(), self.ranges)?;
+        let (query, sources) = checked(self.query.checked(), self.ranges)?;
         let filter = query.filter.as_ref().map(QueryFilter::tree);
-        match branches.keys {
+        match sources.keys {
             Keys::None => Ok(Vec::new()),
             Keys::Listed(_) => Ok(vec![filter.cloned()]),
-            Keys::Unlisted => Ok(ranges::filters(&query.fetcher, filter, self.ranges).await?.0),
+            Keys::Unlisted => Ok(range_filters(&query.fetcher, filter, self.ranges).await?.0),
         }
     }
 
@@ -173,7 +173,7 @@ impl<E, T> fmt::Debug for Parallel<E, T> {
 fn checked<T>(
     query: Result<CheckedQuery<T>, Error>,
     count: usize,
-) -> Result<(CheckedQuery<T>, Branches), Error> {
+) -> Result<(CheckedQuery<T>, Sources), Error> {
     let query = query?;
     if !(1..=MAX_RANGES).contains(&count) {
         return Err(Error::invalid_input(format!(
@@ -183,8 +183,8 @@ fn checked<T>(
     if query.start.is_some() {
         return Err(Error::invalid_input("a parallel query cannot start at a continuation"));
     }
-    let branches = Branches::of(&query.fetcher.core, query.filter.clone())?;
-    Ok((query, branches))
+    let sources = Sources::of(&query.fetcher.core, query.filter.clone())?;
+    Ok((query, sources))
 }
 
 /// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
@@ -193,147 +193,32 @@ fn pages<T: Send + 'static>(
     ranges: usize,
     ahead: Option<usize>,
 ) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-    let begin = stream::once(Ranges::begin(query, ranges, ahead));
-    begin.map_ok(Ranges::into_stream).try_flatten()
+    stream::once(begin(query, ranges, ahead)).try_flatten()
 }
 
-/// The number of a range, its other pages, and the page that was read; `None` after the last page.
-type RangePage<T> = (usize, Pages<T>, Option<Result<Page<T>, Error>>);
-
-/// The ranges of a query. Each has a request in flight unless its buffer is full.
-struct Ranges<T> {
-    in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = RangePage<T>> + Send>>>,
-    /// The buffers of the ranges in key order, from the one that is read.
-    buffers: VecDeque<RangeBuffer<T>>,
-    /// The number of the first range in `buffers`.
-    first: usize,
-    /// The number of pages that are buffered for each later range; `None` for the order of arrival.
+async fn begin<T: Send + 'static>(
+    query: Result<CheckedQuery<T>, Error>,
+    count: usize,
     ahead: Option<usize>,
-    /// The number of rows left to take.
-    left: Option<u64>,
-    /// The cost of finding the ranges, for the first page.
-    cost: QueryCost,
-}
-
-/// The pages that were read of a range and not returned yet.
-struct RangeBuffer<T> {
-    /// Only the last page may be an error, which is returned after the pages before it.
-    pages: VecDeque<Result<Page<T>, Error>>,
-    /// The other pages, if the buffer is full.
-    rest: Option<Pages<T>>,
-    is_over: bool,
-}
-
-impl<T: Send + 'static> Ranges<T> {
-    async fn begin(
-        query: Result<CheckedQuery<T>, Error>,
-        count: usize,
-        ahead: Option<usize>,
-    ) -> Result<Self, Error> {
-        let (query, branches) = checked(query, count)?;
-        let CheckedQuery { fetcher, filter, take, row_limit, start: _ } = query;
-        let of = |filter| {
-            let (fetcher, row_limit) = (fetcher.clone(), row_limit.clone());
-            CheckedQuery { fetcher, filter, take, row_limit, start: None }
-        };
-        let (ranges, cost) = match branches.keys {
-            Keys::Listed(_) => {
-                (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())
-            }
-            Keys::Unlisted if take != Some(0) => {
-                let filter = filter.as_ref().map(QueryFilter::tree);
-                let (filters, cost) = ranges::filters(&fetcher, filter, count).await?;
-                let of_range =
-                    |filter: Option<Filter>| Pages::new(Ok(of(filter.map(QueryFilter::from))));
-                (filters.into_iter().map(of_range).collect(), cost)
-            }
-            Keys::Unlisted | Keys::None => Default::default(),
-        };
-        let in_flight = FuturesUnordered::new();
-        let mut buffers = VecDeque::new();
-        for (at, pages) in ranges.into_iter().enumerate() {
-            in_flight.push(fetch(at, pages));
-            buffers.push_back(RangeBuffer { pages: VecDeque::new(), rest: None, is_over: false });
-        }
-        Ok(Self { in_flight, buffers, first: 0, ahead, left: take, cost })
+) -> Result<Pin<Box<dyn Stream<Item = Result<Page<T>, Error>> + Send>>, Error> {
+    let (query, mut sources) = checked(query, count)?;
+    if sources.keys != Keys::Unlisted || query.take == Some(0) {
+        let run = Run::new(query, &sources.all, ReadMode::ahead(count))?;
+        return Ok(Box::pin(Pages::of_run(Ok(run)).into_stream()));
     }
-
-    /// The pages, which end after the first error.
-    fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-        stream::unfold(Some(self), |ranges| async {
-            let mut ranges = ranges?;
-            let page = ranges.next().await?;
-            let rest = page.is_ok().then_some(ranges);
-            Some((page, rest))
-        })
+    let filter = query.filter.as_ref().map(QueryFilter::tree);
+    let (filters, cost) = range_filters(&query.fetcher, filter, count).await?;
+    sources.all.clear();
+    for filter in filters {
+        let range = Sources::of(&query.fetcher.core, filter.map(QueryFilter::from))?;
+        sources.all.extend(range.all);
     }
-
-    async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
-        if self.left == Some(0) {
-            return None;
-        }
-        let mut page = match self.ahead {
-            Some(ahead) => self.next_in_order(ahead).await?,
-            None => self.next_unordered().await?,
-        };
-        if let Ok(page) = &mut page {
-            page.take_from(&mut self.left);
-            page.cost += std::mem::take(&mut self.cost);
-        }
-        Some(page)
-    }
-
-    async fn next_unordered(&mut self) -> Option<Result<Page<T>, Error>> {
-        while let Some((at, pages, page)) = self.in_flight.next().await {
-            if let Some(page) = page {
-                self.in_flight.push(fetch(at, pages));
-                return Some(page);
-            }
-        }
-        None
-    }
-
-    async fn next_in_order(&mut self, ahead: usize) -> Option<Result<Page<T>, Error>> {
-        loop {
-            let first = self.buffers.front_mut()?;
-            if let Some(rest) = first.rest.take() {
-                self.in_flight.push(fetch(self.first, rest));
-            }
-            if let Some(page) = first.pages.pop_front() {
-                return Some(page);
-            }
-            if first.is_over {
-                self.buffers.pop_front();
-                self.first += 1;
-                continue;
-            }
-            let (at, pages, page) = self.in_flight.next().await?;
-            let Some(range) = self.buffers.get_mut(at - self.first) else { continue };
-            match page {
-                None => range.is_over = true,
-                Some(Err(error)) => {
-                    range.pages.push_back(Err(error));
-                    range.is_over = true;
-                }
-                Some(Ok(page)) => {
-                    range.pages.push_back(Ok(page));
-                    if range.pages.len() < ahead {
-                        self.in_flight.push(fetch(at, pages));
-                    } else {
-                        range.rest = Some(pages);
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn fetch<T: Send + 'static>(
-    at: usize,
-    mut pages: Pages<T>,
-) -> Pin<Box<dyn Future<Output = RangePage<T>> + Send>> {
-    Box::pin(async move {
-        let page = pages.next().await;
-        (at, pages, page)
-    })
+    let mode = ReadMode {
+        parts: count,
+        requests: count * CONCURRENT,
+        pages: ahead.unwrap_or(1),
+        in_order: ahead.is_some(),
+        keeps_reading: true,
+    };
+    Ok(Box::pin(Run::new(query, &sources.all, mode)?.with_cost(cost).into_stream()))
 }

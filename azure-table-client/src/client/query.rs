@@ -1,6 +1,7 @@
 mod order;
 mod plan;
 mod select;
+mod terminal;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -8,22 +9,17 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::TableClient;
-use super::fetch::{CheckedQuery, PageFetcher};
-use super::page::Page;
-use super::pages::Pages;
-use super::parallel::Parallel;
-use super::query_limits::{RowLimit, TotalDeadline};
-use super::results::Results;
 use super::setters::setters;
-use super::stream::EntityStream;
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::continuation::Continuation;
 use crate::pipeline::CallOptions;
+use crate::query::{
+    CheckedQuery, Continuation, EntityStream, Page, PageFetcher, Pages, Results, TotalDeadline,
+};
+use crate::wire::Operation;
 
 pub use plan::QueryPlan;
 
@@ -257,15 +253,15 @@ impl<E, T> Query<E, T> {
         Arc::clone(&self.table)
     }
 
-    /// Checks that this query was created by the client of `table`, and reads that table.
-    pub(crate) fn check_reads<U: TableEntity>(&self, table: &TableClient<U>) -> Result<(), Error> {
-        if !Arc::ptr_eq(&self.core, table.core()) {
+    /// Checks that this query was created by the client `core`, and reads this table.
+    pub(crate) fn check_reads(&self, core: &Arc<ClientCore>, table: &str) -> Result<(), Error> {
+        if !Arc::ptr_eq(&self.core, core) {
             return Err(Error::invalid_input(
                 "the query was created by another client, which may read another account",
             ));
         }
         let dialect = self.core.protocol.dialect();
-        if dialect.table_identity(&self.table) != dialect.table_identity(table.name()) {
+        if dialect.table_identity(&self.table) != dialect.table_identity(table) {
             return Err(Error::invalid_input("the query reads another table"));
         }
         Ok(())
@@ -284,12 +280,6 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { limits: total_deadline "query", max_rows "rows", }
-
-    /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
-    /// [`Parallel`].
-    pub fn parallel(self, ranges: usize) -> Parallel<E, T> {
-        Parallel::new(self, ranges)
-    }
 
     /// Reads a single page and requests nothing ahead, for example for a list that a user pages through. Its continuation
     /// is the [start](Self::start_at) of the next page. For a loop over the pages, see [`pages`](Self::pages).
@@ -355,6 +345,7 @@ impl<E, T> Query<E, T> {
         let limits = self.limits.or(self.core.settings.limits);
         let fetcher = PageFetcher {
             core: self.core,
+            operation: Operation::Query,
             table: self.table,
             select: self.select?,
             reader: self.reader,
@@ -366,7 +357,7 @@ impl<E, T> Query<E, T> {
             fetcher,
             filter: self.filter.map_err(bad_filter)?,
             take: self.take,
-            row_limit: RowLimit::new(limits, self.take),
+            max_rows: limits.max_rows,
             start: self.start,
         })
     }

@@ -38,10 +38,6 @@ impl QueryFilter {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
-
-    pub(crate) fn into_text(self) -> String {
-        self.text
-    }
 }
 
 impl From<Filter> for QueryFilter {
@@ -69,7 +65,7 @@ mod tests {
             let mut texts = filters.iter().map(|text| QueryFilter::parse(text));
             texts.try_fold(None, |all, filter| QueryFilter::add(Ok(all), filter))
         };
-        let text = |filters: &[&str]| add(filters).unwrap().unwrap().into_text();
+        let text = |filters: &[&str]| add(filters).unwrap().unwrap().text;
         assert_eq!(text(&["( 3 le A )"]), "( 3 le A )", "the caller's text");
         assert_eq!(text(&["A eq 1", "B eq 1 or C eq 1"]), "A eq 1 and (B eq 1 or C eq 1)");
         assert_eq!(

@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::entity::ordinal;
 
-/// The continuation token that the service returns with a page.
+/// The continuation token that the service returns with a page. For a list of tables, the PartitionKey is the name of a
+/// table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageToken {
     pub(crate) partition_key: String,
@@ -16,29 +17,19 @@ pub(crate) struct PageToken {
     pub(crate) row_key: Option<String>,
 }
 
-/// The continuation token of a list of tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TableToken(pub(crate) String);
-
-/// A continuation token of the service.
-pub(crate) trait Token: Clone + PartialEq {
+impl PageToken {
     /// Compares the keys in two tokens of Azure Storage; `None` if a token has another form.
-    fn compare(&self, other: &Self) -> Option<Ordering>;
-}
-
-impl Token for PageToken {
-    fn compare(&self, other: &Self) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         let row_key = |token: &Self| decoded(token.row_key.as_deref().unwrap_or_default());
         let partitions = ordinal(&decoded(&self.partition_key)?, &decoded(&other.partition_key)?);
         let rows = ordinal(&row_key(self)?, &row_key(other)?);
         Some(partitions.then(rows))
     }
-}
 
-impl Token for TableToken {
-    fn compare(&self, other: &Self) -> Option<Ordering> {
+    /// Compares the names of tables in two tokens of Azure Storage; `None` if a token has another form.
+    pub(crate) fn compare_tables(&self, other: &Self) -> Option<Ordering> {
         // The service writes the names in lower case, emulators as they were created.
-        let name = |token: &Self| decoded(&token.0).map(|name| name.to_lowercase());
+        let name = |token: &Self| decoded(&token.partition_key).map(|name| name.to_lowercase());
         Some(ordinal(&name(self)?, &name(other)?))
     }
 }
@@ -80,11 +71,11 @@ pub(super) mod tests {
         for other in ["NA", "cGs-", "1!3!cGs-", "2!4!cGs-", "1!4!c$s-", "{\"token\":\"x\"}"] {
             assert_eq!(decoded(other), None, "{other}");
         }
-        let tables = |name: &str| TableToken(encoded(name));
-        let first = tables("listtabletestnode1\u{1}01d817ada76c12a6");
-        assert!(
-            tables("listtabletestnode10\u{1}01d817ada7dbdb08").compare(&first).unwrap().is_gt()
-        );
-        assert!(tables("Blogs").compare(&tables("authors")).unwrap().is_gt());
+        let token = |name: &str| PageToken { partition_key: encoded(name), row_key: None };
+        let compare = |a, b| token(a).compare_tables(&token(b)).unwrap();
+        let (first, tenth) =
+            ("listtabletestnode1\u{1}01d817ada76c12a6", "listtabletestnode10\u{1}01d817ada7dbdb08");
+        assert!(compare(tenth, first).is_gt());
+        assert!(compare("Blogs", "authors").is_gt());
     }
 }

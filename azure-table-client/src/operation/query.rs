@@ -5,7 +5,7 @@
 
 use http::Method;
 
-use super::cursor::Cursor;
+use super::cursor::{CompareTokens, Cursor};
 use super::page_token::PageToken;
 use super::{Location, Reply, Request, entity};
 use crate::Dialect;
@@ -127,12 +127,12 @@ fn select(protocol: Protocol, request: &mut Request, properties: &[String]) {
     }
 }
 
-/// Reads a page. `cursor` is the position of its request.
+/// Reads a page of entities or of tables. `cursor` is the position of its request.
 pub(crate) fn rows<T>(
     reply: Reply,
     request: &Request,
     reader: &dyn ReadRow<T>,
-    cursor: &Cursor<PageToken>,
+    cursor: &Cursor,
     dialect: Dialect,
 ) -> Result<Rows<T>, Error> {
     let reply = reply.ok(request)?;
@@ -140,8 +140,11 @@ pub(crate) fn rows<T>(
     let values = format
         .read_page(&reply.body, form, reader)
         .map_err(|error| reply.read_error(error, request))?;
-    let next = token(&reply, request)?;
-    if let Some(problem) = next.as_ref().and_then(|next| cursor.problem(next, dialect)) {
+    let (next, compare): (_, CompareTokens) = match request.operation {
+        Operation::ListTables => (table_token(&reply, request)?, PageToken::compare_tables),
+        _ => (token(&reply, request)?, PageToken::compare),
+    };
+    if let Some(problem) = next.as_ref().and_then(|next| cursor.problem(next, dialect, compare)) {
         return Err(reply.endless(problem, request));
     }
     Ok(Rows {
@@ -167,6 +170,13 @@ pub(crate) fn point_rows<T>(
         format.read_one(&reply.body, form, reader).map_err(|error| reply.read_error(error, request))
     })?;
     Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
+}
+
+fn table_token(reply: &Reply, request: &Request) -> Result<Option<PageToken>, Error> {
+    match reply.token(&headers::NEXT_TABLE_NAME, request)? {
+        Some("") => Err(reply.bad_token(&headers::NEXT_TABLE_NAME, request)),
+        name => Ok(name.map(|name| PageToken { partition_key: name.to_owned(), row_key: None })),
+    }
 }
 
 fn token(reply: &Reply, request: &Request) -> Result<Option<PageToken>, Error> {

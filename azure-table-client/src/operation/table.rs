@@ -6,10 +6,8 @@
 
 use http::Method;
 
-use super::cursor::Cursor;
-use super::page_token::TableToken;
+use super::page_token::PageToken;
 use super::{Reply, Request};
-use crate::Dialect;
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::{Operation, Protocol, encoding, headers};
@@ -36,7 +34,7 @@ pub(crate) fn get(protocol: Protocol, table: &str) -> Result<Request, Error> {
     Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
 }
 
-pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&TableToken>) -> Request {
+pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&PageToken>) -> Request {
     let mut request = Request::new(Operation::ListTables, "Tables", Method::GET, TABLES.to_owned());
     if let Some(filter) = filter {
         request.query.push("$filter", filter);
@@ -45,7 +43,7 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&TableTo
         request.query.push("$top", &top.to_string());
     }
     if let Some(next) = next {
-        request.query.push("NextTableName", &next.0);
+        request.query.push("NextTableName", &next.partition_key);
     }
     request
 }
@@ -94,31 +92,8 @@ fn is_certain(error: &Error) -> bool {
     error.outcome() != Outcome::Unknown
 }
 
-/// Returns the names of one page, and the start of the next page. `cursor` is the position of the request.
-pub(crate) fn names(
-    reply: Reply,
-    request: &Request,
-    cursor: &Cursor<TableToken>,
-    dialect: Dialect,
-) -> Result<(Vec<String>, Option<TableToken>), Error> {
-    let reply = reply.ok(request)?;
-    let (format, form) = reply.format(request)?;
-    let names = format
-        .read_page(&reply.body, form, &TableNames)
-        .map_err(|error| reply.read_error(error, request))?;
-    let next = reply.token(&headers::NEXT_TABLE_NAME, request)?;
-    if next == Some("") {
-        return Err(reply.bad_token(&headers::NEXT_TABLE_NAME, request));
-    }
-    let next = next.map(|next| TableToken(next.to_owned()));
-    if let Some(problem) = next.as_ref().and_then(|next| cursor.problem(next, dialect)) {
-        return Err(reply.endless(problem, request));
-    }
-    Ok((names, next))
-}
-
 /// Reads the names of tables, whose rows have the format of entities.
-pub(super) struct TableNames;
+pub(crate) struct TableNames;
 
 impl ReadRow<String> for TableNames {
     fn columns(&self) -> Columns {

@@ -5,11 +5,10 @@ use std::fmt;
 use tracing::warn;
 
 use super::{Query, bad_filter};
-use crate::client::branches::{Branches, Keys, ListedKeys};
-use crate::client::page::counted;
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
+use crate::query::{Keys, ListedKeys, Sources, counted};
 
 /// The part of a table that a query scans, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +29,10 @@ pub struct QueryPlan {
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, reason, queries, keys } = *self;
-        let mut branches = 1;
+        let mut parts = 1;
         match keys {
             Keys::Listed(ListedKeys { points, partitions, .. }) if queries > 1 => {
-                branches = points + partitions;
+                parts = points + partitions;
                 let partitions = (partitions > 0).then(|| counted(partitions as u64, kind));
                 let points = (points > 0).then(|| counted(points as u64, "point read"));
                 let kinds: Vec<_> = partitions.into_iter().chain(points).collect();
@@ -42,7 +41,7 @@ impl fmt::Display for QueryPlan {
             _ => kind.fmt(f)?,
         }
         write!(f, ": {reason}")?;
-        if queries > branches {
+        if queries > parts {
             write!(f, ", in {queries} queries")?;
         }
         Ok(())
@@ -65,8 +64,8 @@ impl<E, T> Query<E, T> {
     /// The text is not a valid filter, or its lists need too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
-        let branches = Branches::of(&self.core, filter.cloned())?;
-        let (queries, keys) = (branches.requests(), branches.keys);
+        let sources = Sources::of(&self.core, filter.cloned())?;
+        let (queries, keys) = (sources.requests(), sources.keys);
         let filter = filter.map(QueryFilter::tree);
         let plan = Plan::of(filter);
         let (kind, reason) = match keys {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::Query;
 use crate::ETag;
-use crate::client::pages::select_keys;
 use crate::entity::{
     DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity, WithETag,
 };
@@ -14,6 +13,7 @@ use crate::filter::{
     CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
 };
 use crate::limits::{PARTITION_KEY, SYSTEM_PROPERTIES, check_property_name};
+use crate::query::select_keys;
 
 impl<E: TableEntity> Query<E> {
     /// Transfers only the properties with these names, and PartitionKey, RowKey and Timestamp. Fields of `E`

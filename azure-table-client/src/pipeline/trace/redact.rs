@@ -39,7 +39,7 @@ impl fmt::Display for RedactedUrl<'_> {
 mod tests {
     use super::*;
     use crate::entity::EntityKey;
-    use crate::operation::page_token::TableToken;
+    use crate::operation::page_token::PageToken;
     use crate::operation::query::{self, QuerySpec};
     use crate::operation::table;
     use crate::wire::Protocol;
@@ -63,7 +63,8 @@ mod tests {
             shown(&query),
             "https://me.table.core.windows.net/Blogs()?$filter=REDACTED&$top=7"
         );
-        let list = table::list(None, None, Some(&TableToken("secret".to_owned())));
+        let next = PageToken { partition_key: "secret".to_owned(), row_key: None };
+        let list = table::list(None, None, Some(&next));
         assert_eq!(shown(&list), "https://me.table.core.windows.net/Tables?NextTableName=REDACTED");
         let one = table::get(Protocol::default(), "Blogs").unwrap();
         assert_eq!(shown(&one), "https://me.table.core.windows.net/Tables('Blogs')");

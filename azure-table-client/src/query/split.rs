@@ -1,6 +1,7 @@
-//! The branches of a query: requests whose rows follow each other in key order.
+//! Splits a query into sources: by the keys that its filter lists, and by lists that are too long for one request.
 
 use super::fetch::CONCURRENT;
+use super::source::Source;
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::filter::{Filter, ListedPartition, MAX_QUERIES, Plan, PlanKind, QueryFilter, Split};
@@ -12,51 +13,40 @@ const MAX_REQUESTS: usize = 10_000;
 /// them. So many requests are sent at once, and take about as long as one query.
 const ROWS_PER_QUERY: usize = CONCURRENT;
 
-/// The branches of a query, in key order.
-pub(super) struct Branches {
-    pub(super) all: Vec<Branch>,
-    pub(super) keys: Keys,
+/// The sources of a query, in key order.
+pub(crate) struct Sources {
+    pub(crate) all: Vec<Source>,
+    pub(crate) keys: Keys,
 }
 
 /// The keys that a filter can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keys {
-    /// No key can meet the filter. It has no branches, so that nothing is sent.
+pub(crate) enum Keys {
+    /// No key can meet the filter. It has no sources, so that nothing is sent.
     None,
     Listed(ListedKeys),
     /// The filter lists no keys.
     Unlisted,
 }
 
-/// A part of a query. All its rows come before the rows of the next branch.
-pub(super) enum Branch {
-    /// All rows of the table.
-    Table,
-    /// At most one row, whose keys the filter states.
-    Row(QueryFilter),
-    Query(QueryFilter),
-    /// Several queries whose rows interleave, and which may return the same row.
-    Merged(Vec<QueryFilter>),
-}
-
 /// The keys that a filter lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ListedKeys {
-    /// The largest part of the table that a branch scans.
-    pub(super) kind: PlanKind,
+pub(crate) struct ListedKeys {
+    /// The largest part of the table that a source scans.
+    pub(crate) kind: PlanKind,
     /// The number of rows that are read by their keys.
-    pub(super) points: usize,
-    /// The number of other branches, before they are split by their length.
-    pub(super) partitions: usize,
+    pub(crate) points: usize,
+    /// The number of other sources, before they are split by their length.
+    pub(crate) partitions: usize,
     /// Whether listed rows of a partition are read by queries for several of them.
-    pub(super) has_groups: bool,
+    pub(crate) has_groups: bool,
 }
 
 impl ListedKeys {
     const NONE: Self =
         Self { kind: PlanKind::Nothing, points: 0, partitions: 0, has_groups: false };
 
-    /// Adds a branch that scans a part of this kind. A point is read by its keys.
+    /// Adds a source that scans a part of this kind. A point is read by its keys.
     fn add(&mut self, kind: PlanKind, is_point: bool) {
         self.kind = self.kind.max(kind);
         if is_point {
@@ -67,21 +57,11 @@ impl ListedKeys {
     }
 }
 
-impl Branch {
-    pub(super) fn filters(&self) -> &[QueryFilter] {
-        match self {
-            Self::Table => &[],
-            Self::Row(filter) | Self::Query(filter) => std::slice::from_ref(filter),
-            Self::Merged(filters) => filters,
-        }
-    }
-}
-
-impl Branches {
+impl Sources {
     /// Splits a query by the keys that its filter lists, and by lists that are too long for one request.
-    pub(super) fn of(core: &ClientCore, filter: Option<QueryFilter>) -> Result<Self, Error> {
+    pub(crate) fn of(core: &ClientCore, filter: Option<QueryFilter>) -> Result<Self, Error> {
         let Some(filter) = filter else {
-            return Ok(Self { all: vec![Branch::Table], keys: Keys::Unlisted });
+            return Ok(Self { all: vec![Source::Scan(None)], keys: Keys::Unlisted });
         };
         let tree = filter.tree();
         let listed = Parts::listed(core, tree, RowReads::Alone)
@@ -95,13 +75,13 @@ impl Branches {
     }
 
     /// Whether the filter lists keys.
-    pub(super) const fn are_listed(&self) -> bool {
+    pub(crate) const fn are_listed(&self) -> bool {
         matches!(self.keys, Keys::Listed(_))
     }
 
     /// The number of requests, if each has one page.
-    pub(super) fn requests(&self) -> usize {
-        self.all.iter().map(|branch| branch.filters().len().max(1)).sum()
+    pub(crate) fn requests(&self) -> usize {
+        self.all.iter().map(|source| source.filters().len().max(1)).sum()
     }
 }
 
@@ -114,25 +94,25 @@ enum RowReads {
     Grouped,
 }
 
-/// The branches so far.
+/// The sources so far.
 struct Parts<'c> {
     core: &'c ClientCore,
-    branches: Vec<Branch>,
+    sources: Vec<Source>,
     requests: usize,
 }
 
 impl<'c> Parts<'c> {
     const fn new(core: &'c ClientCore) -> Self {
-        Self { core, branches: Vec::new(), requests: 0 }
+        Self { core, sources: Vec::new(), requests: 0 }
     }
 
-    /// Returns the branches of the listed keys; `None` if the filter lists no keys, if its branches would scan as much
+    /// Returns the sources of the listed keys; `None` if the filter lists no keys, if its sources would scan as much
     /// as the filter, or if a request would be too long.
     fn listed(
         core: &'c ClientCore,
         filter: &Filter,
         reads: RowReads,
-    ) -> Result<Option<(Vec<Branch>, ListedKeys)>, Error> {
+    ) -> Result<Option<(Vec<Source>, ListedKeys)>, Error> {
         let Some(partitions) = filter.listed_partitions(core.key_order()) else { return Ok(None) };
         let (mut parts, mut listed) = (Self::new(core), ListedKeys::NONE);
         let (whole, mut scans_less) = (Plan::of(Some(filter)), false);
@@ -141,17 +121,17 @@ impl<'c> Parts<'c> {
             let rows = partition.rows().filter(|_| Self::reads_alone(core, &partition, reads));
             let group = rows.is_none().then(|| partition.filter());
             listed.has_groups |= lists_rows && group.is_some();
-            for branch in rows.into_iter().flatten().chain(group) {
-                let is_point = Plan::point_of(&branch).is_some();
-                scans_less |= is_point || Plan::of(Some(&branch)) != whole;
-                listed.add(PlanKind::in_order(Some(&branch), core.key_order()), is_point);
-                if !parts.push(QueryFilter::from(branch))? {
+            for source in rows.into_iter().flatten().chain(group) {
+                let is_point = Plan::point_of(&source).is_some();
+                scans_less |= is_point || Plan::of(Some(&source)) != whole;
+                listed.add(PlanKind::in_order(Some(&source), core.key_order()), is_point);
+                if !parts.push(QueryFilter::from(source))? {
                     return Ok(None);
                 }
             }
         }
-        let is_whole = !parts.branches.is_empty() && !scans_less && !listed.has_groups;
-        Ok((!is_whole).then_some((parts.branches, listed)))
+        let is_whole = !parts.sources.is_empty() && !scans_less && !listed.has_groups;
+        Ok((!is_whole).then_some((parts.sources, listed)))
     }
 
     /// Whether each listed row of a partition is read alone: if no row has another condition, if the rows are few, or if
@@ -172,11 +152,11 @@ impl<'c> Parts<'c> {
         partition.rows().is_some_and(|mut rows| rows.nth(most).is_none())
     }
 
-    /// Returns the branches of a filter that lists no keys.
-    fn unlisted(core: &'c ClientCore, filter: QueryFilter) -> Result<Vec<Branch>, Error> {
+    /// Returns the sources of a filter that lists no keys.
+    fn unlisted(core: &'c ClientCore, filter: QueryFilter) -> Result<Vec<Source>, Error> {
         let mut parts = Self::new(core);
         parts.push(filter)?;
-        Ok(parts.branches)
+        Ok(parts.sources)
     }
 
     /// Adds a filter that a key can meet, split by its lists if it is too long for one request. Returns `false` if it
@@ -186,14 +166,14 @@ impl<'c> Parts<'c> {
         let fits = |filter: &Filter, text: &str| {
             core.allows_comparisons(filter) && query::fits_in_url(text)
         };
-        let branch = match PlanKind::in_order(Some(filter.tree()), core.key_order()) {
+        let source = match PlanKind::in_order(Some(filter.tree()), core.key_order()) {
             PlanKind::Nothing => return Ok(true),
-            PlanKind::Point => Branch::Row,
-            _ => Branch::Query,
+            PlanKind::Point => Source::Row,
+            _ => |filter| Source::Scan(Some(filter)),
         };
         let is_point = Plan::point_of(filter.tree()).is_some();
         if is_point || fits(filter.tree(), filter.text()) {
-            return self.add(branch(filter)).map(|()| true);
+            return self.add(source(filter)).map(|()| true);
         }
         let split =
             Split::of(filter.tree(), core.key_order(), &|filter| fits(filter, &filter.to_string()));
@@ -201,32 +181,32 @@ impl<'c> Parts<'c> {
         // A split drops alternatives that no row satisfies, so that one filter may be left.
         if split.filters.len() == 1 && split.filters[0] == *filter.tree() {
             let is_sendable = query::can_be_sent(filter.text());
-            return self.add(branch(filter)).map(|()| is_sendable);
+            return self.add(source(filter)).map(|()| is_sendable);
         }
         let has_key_order = core.protocol.dialect().has_key_order();
         if !split.in_order && !has_key_order && !split.is_disjoint() {
             if core.allows_comparisons(filter.tree()) && query::can_be_sent(filter.text()) {
-                return self.add(Branch::Query(filter)).map(|()| true);
+                return self.add(Source::Scan(Some(filter))).map(|()| true);
             }
             return Err(not_mergeable());
         }
         let filters = split.filters.into_iter().map(QueryFilter::from);
         if split.in_order || !has_key_order {
             for filter in filters {
-                self.add(Branch::Query(filter))?;
+                self.add(Source::Scan(Some(filter)))?;
             }
         } else {
-            self.add(Branch::Merged(filters.collect()))?;
+            self.add(Source::Merge(filters.collect()))?;
         }
         Ok(true)
     }
 
-    fn add(&mut self, branch: Branch) -> Result<(), Error> {
-        self.requests += branch.filters().len();
+    fn add(&mut self, source: Source) -> Result<(), Error> {
+        self.requests += source.filters().len();
         if self.requests > MAX_REQUESTS {
             return Err(too_many(MAX_REQUESTS));
         }
-        self.branches.push(branch);
+        self.sources.push(source);
         Ok(())
     }
 }

@@ -7,10 +7,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::page_token::PageToken;
 use crate::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
+use crate::operation::cursor::Position;
+use crate::operation::page_token::PageToken;
 
 /// The start of the next page of a query, for a later run of the same query, possibly in another process.
 ///
@@ -30,32 +31,24 @@ pub struct Continuation {
     progress: Progress,
 }
 
-/// The position of a query in its branches. All rows of a branch come before the rows of the next one.
+/// The position of a query in its sources. All rows of a source come before the rows of the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// The index of the branch.
-    pub(crate) branch: usize,
+pub(super) struct Progress {
+    /// The index of the source.
+    pub(super) source: usize,
     /// The last row that was returned, if the rows of several requests are merged.
-    pub(crate) after: Option<EntityKey>,
-    /// The positions of the requests of the branch: one, unless their rows are merged.
-    pub(crate) positions: Vec<Position>,
-}
-
-/// The position of a request between two pages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Position {
-    Start,
-    At(PageToken),
-    End,
+    pub(super) after: Option<EntityKey>,
+    /// The positions of the requests of the source: one, unless their rows are merged.
+    pub(super) positions: Vec<Position>,
 }
 
 /// The hash of the query that a continuation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QueryId([u8; 8]);
+pub(super) struct QueryId([u8; 8]);
 
 impl QueryId {
     /// Hashes a query that is split into requests with these filters.
-    pub(crate) fn of<'f>(
+    pub(super) fn of<'f>(
         dialect: Dialect,
         table: &str,
         filters: impl Iterator<Item = &'f str>,
@@ -78,21 +71,21 @@ impl QueryId {
     }
 
     /// Returns the continuation at this position.
-    pub(crate) const fn continuation(self, progress: Progress) -> Continuation {
+    pub(super) const fn continuation(self, progress: Progress) -> Continuation {
         Continuation { query: self, progress }
     }
 }
 
 impl Continuation {
     /// Returns the position; an error if the continuation belongs to another query. `requests` is the number of
-    /// requests of a branch.
-    pub(crate) fn of_query(
+    /// requests of a source.
+    pub(super) fn of_query(
         self,
         query: QueryId,
         requests: impl FnOnce(usize) -> Option<usize>,
     ) -> Result<Progress, Error> {
         let Self { query: own, progress } = self;
-        if own == query && requests(progress.branch) == Some(progress.positions.len()) {
+        if own == query && requests(progress.source) == Some(progress.positions.len()) {
             return Ok(progress);
         }
         Err(Error::invalid_input(
@@ -101,14 +94,15 @@ impl Continuation {
     }
 }
 
-const VERSION: &str = "2";
+/// The number of the text form.
+const FORM: &str = "2";
 
-/// Writes `2.<query>.<branch>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
+/// Writes `2.<query>.<source>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-        let Progress { branch, after, positions } = &self.progress;
-        write!(f, "{VERSION}.{}.{branch}.", part(&self.query.0))?;
+        let Progress { source, after, positions } = &self.progress;
+        write!(f, "{FORM}.{}.{source}.", part(&self.query.0))?;
         if let Some(EntityKey { partition_key, row_key }) = after {
             write!(f, "{}~{}", part(partition_key.as_bytes()), part(row_key.as_bytes()))?;
         }
@@ -132,17 +126,25 @@ impl FromStr for Continuation {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        parse(text).ok_or_else(|| Error::invalid_input("the text is not a continuation"))
+        parse(text).ok_or_else(|| match text.split_once('.') {
+            Some((form, _)) if form != FORM && form.parse::<u8>().is_ok() => {
+                Error::invalid_input(format!(
+                    "the continuation has text form {form}, which this version of the client does not read \
+                     (it reads form {FORM}): run the query from its start"
+                ))
+            }
+            _ => Error::invalid_input("the text is not a continuation"),
+        })
     }
 }
 
 fn parse(text: &str) -> Option<Continuation> {
     let mut parts = text.split('.');
-    if parts.next()? != VERSION {
+    if parts.next()? != FORM {
         return None;
     }
     let query = URL_SAFE_NO_PAD.decode(parts.next()?).ok()?.try_into().ok()?;
-    let branch = parts.next()?.parse().ok()?;
+    let source = parts.next()?.parse().ok()?;
     let after = match parts.next()? {
         "" => None,
         keys => {
@@ -151,7 +153,7 @@ fn parse(text: &str) -> Option<Continuation> {
         }
     };
     let positions = parts.map(position).collect::<Option<Vec<_>>>()?;
-    let progress = Progress { branch, after, positions };
+    let progress = Progress { source, after, positions };
     (!progress.positions.is_empty()).then_some(Continuation { query: QueryId(query), progress })
 }
 
@@ -189,7 +191,7 @@ mod tests {
 
     fn at(partition_key: &str) -> Progress {
         let token = PageToken { partition_key: partition_key.to_owned(), row_key: None };
-        Progress { branch: 7, after: None, positions: vec![Position::At(token)] }
+        Progress { source: 7, after: None, positions: vec![Position::At(token)] }
     }
 
     #[test]
@@ -199,7 +201,7 @@ mod tests {
         let position = |query, requests: fn(usize) -> Option<usize>| {
             continuation.clone().of_query(query, requests)
         };
-        let one = |branch| (branch == 7).then_some(1);
+        let one = |source| (source == 7).then_some(1);
         assert_eq!(position(of, one).unwrap(), at("p"));
         assert!(position(id("blogs", &["A eq 1"], &["A", "B"]), one).is_ok());
         assert!(position(of, |_| Some(2)).is_err() && position(of, |_| None).is_err());
@@ -239,6 +241,12 @@ mod tests {
         ] {
             assert!(bad.parse::<Continuation>().is_err(), "{bad}");
         }
+        let old = "1.AAAAAAAAAAA.0..~".parse::<Continuation>().unwrap_err();
+        assert_eq!(
+            old.to_string(),
+            "the continuation has text form 1, which this version of the client does not read (it reads form 2): \
+             run the query from its start"
+        );
     }
 
     fn positions() -> impl Strategy<Value = Vec<Position>> {
@@ -255,10 +263,10 @@ mod tests {
         fn text_and_json_round_trip(
             positions in positions(),
             after in proptest::option::of(("\\PC{0,20}", "\\PC{0,20}")),
-            branch: usize,
+            source: usize,
         ) {
             let after = after.map(EntityKey::from);
-            let continuation = id("T", &[], &[]).continuation(Progress { branch, after, positions });
+            let continuation = id("T", &[], &[]).continuation(Progress { source, after, positions });
             let text = continuation.to_string();
             prop_assert_eq!(&text.parse::<Continuation>().unwrap(), &continuation);
             let json = serde_json::to_string(&continuation).unwrap();

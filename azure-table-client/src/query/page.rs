@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::vec;
 
+use super::position::Continuation;
 use crate::operation::Location;
-use crate::operation::continuation::Continuation;
 use crate::operation::query::Rows;
 
 /// One page of a query. It may be empty although more pages follow.
@@ -17,7 +17,7 @@ pub struct Page<T> {
     /// The entities in order of PartitionKey and RowKey.
     pub entities: Vec<T>,
     /// The start of the next page; `None` on the last page. It ignores the limit of
-    /// [`take`](super::Query::take): rows beyond the limit count as a next page.
+    /// [`take`](crate::client::Query::take): rows beyond the limit count as a next page.
     pub continuation: Option<Continuation>,
     /// The service's id of the request; of several requests, the id of the last one.
     pub request_id: Option<String>,
@@ -29,14 +29,6 @@ impl<T> Page<T> {
     pub(super) fn empty() -> Self {
         let cost = QueryCost::default();
         Self { entities: Vec::new(), continuation: None, request_id: None, cost }
-    }
-
-    /// Truncates the page to the rows that are `left` to take, and subtracts them.
-    pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
-        let Some(left) = left else { return };
-        self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-        self.cost.rows = self.entities.len() as u64;
-        *left = left.saturating_sub(self.cost.rows);
     }
 }
 
@@ -81,13 +73,6 @@ impl Spent {
     }
 }
 
-impl AddAssign for Spent {
-    fn add_assign(&mut self, other: Self) {
-        self.cost += other.cost;
-        self.request_id = other.request_id;
-    }
-}
-
 impl AddAssign for QueryCost {
     fn add_assign(&mut self, other: Self) {
         self.pages += other.pages;
@@ -105,6 +90,6 @@ impl fmt::Display for QueryCost {
     }
 }
 
-pub(super) fn counted(count: u64, noun: impl fmt::Display) -> String {
+pub(crate) fn counted(count: u64, noun: impl fmt::Display) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -12,7 +12,6 @@ use futures_util::future::try_join_all;
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::QueryCost;
 use super::pages::Pages;
-use super::query_limits::RowLimit;
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
@@ -35,7 +34,7 @@ struct KeySearch<'s> {
 
 /// Returns the filters of up to `count` ranges in key order, and the cost of finding them. Together they match
 /// the same rows as `filter`.
-pub(super) async fn filters<T>(
+pub(crate) async fn filters<T>(
     fetcher: &PageFetcher<T>,
     filter: Option<&Filter>,
     count: usize,
@@ -45,8 +44,7 @@ pub(super) async fn filters<T>(
         Some(_) => (ROW_KEY, plan.start().1),
         None => (PARTITION_KEY, plan.start().0),
     };
-    let mut one = fetcher.with_reader(vec![property.to_owned()], Arc::new(KeyOf(property)));
-    one.page_size = None;
+    let one = fetcher.with_reader(vec![property.to_owned()], Arc::new(KeyOf(property)));
     // Conditions on other properties would make each search for a key scan rows.
     let keys = plan.keys_as_filter();
     let cost = Mutex::default();
@@ -147,9 +145,9 @@ impl KeySearch<'_> {
     async fn first_from(&self, key: &str, end: Option<&str>) -> Result<Option<String>, Error> {
         let filter = bounded(self.filter, self.property, Some(key), end);
         let filter = filter.map(QueryFilter::from);
-        let fetcher = self.fetcher.clone();
-        let (take, row_limit) = (Some(1), RowLimit::default());
-        let query = CheckedQuery { fetcher, filter, take, row_limit, start: None };
+        let fetcher =
+            self.fetcher.with_reader(self.fetcher.select.clone(), Arc::clone(&self.fetcher.reader));
+        let query = CheckedQuery { fetcher, filter, take: Some(1), max_rows: None, start: None };
         let pages = Pages::new(Ok(query));
         let mut found = pages.collect().await?;
         if let Ok(mut cost) = self.cost.lock() {

@@ -1,3 +1,5 @@
+//! The results of a query one by one.
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -26,7 +28,7 @@ enum NextPage<T> {
 }
 
 impl<T> EntityStream<T> {
-    pub(super) fn new(pages: impl Stream<Item = Result<Page<T>, Error>> + Send + 'static) -> Self {
+    pub(crate) fn new(pages: impl Stream<Item = Result<Page<T>, Error>> + Send + 'static) -> Self {
         Self {
             pages: Box::pin(pages),
             entities: Vec::new().into_iter(),

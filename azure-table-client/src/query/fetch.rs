@@ -1,0 +1,161 @@
+//! The requests for the pages of a query.
+
+use std::sync::Arc;
+
+use super::limits::TotalDeadline;
+use super::position::Continuation;
+use super::source::PageRequest;
+use crate::client_core::ClientCore;
+use crate::entity::{EntityKey, Keyed, ReadRow};
+use crate::error::{Error, ErrorCode};
+use crate::filter::QueryFilter;
+use crate::operation::cursor::Cursor;
+use crate::operation::query::{self, QuerySpec, Rows};
+use crate::operation::table;
+use crate::pipeline::{CallOptions, CallTrace};
+use crate::wire::Operation;
+
+/// The number of requests of one query in flight at most, unless the query states another number.
+pub(crate) const CONCURRENT: usize = 8;
+
+/// A query whose settings are valid, before its first page.
+pub(crate) struct CheckedQuery<T> {
+    pub(crate) fetcher: PageFetcher<T>,
+    pub(crate) filter: Option<QueryFilter>,
+    pub(crate) take: Option<u64>,
+    pub(crate) max_rows: Option<u64>,
+    pub(crate) start: Option<Continuation>,
+}
+
+/// The settings that all requests of a query share.
+pub(crate) struct PageFetcher<T> {
+    pub(crate) core: Arc<ClientCore>,
+    /// The query of entities, or the list of tables.
+    pub(crate) operation: Operation,
+    pub(crate) table: Arc<str>,
+    pub(crate) select: Vec<String>,
+    pub(crate) reader: Arc<dyn ReadRow<T>>,
+    pub(crate) page_size: Option<u32>,
+    pub(crate) options: CallOptions,
+    pub(crate) total_deadline: TotalDeadline,
+}
+
+/// The request for one page.
+pub(super) struct PageRead {
+    pub(super) slot: Slot,
+    pub(super) request: PageRequest,
+    pub(super) cursor: Cursor,
+    /// `$top`.
+    pub(super) top: Option<u32>,
+    /// Whether the keys of the rows are read too.
+    pub(super) has_keys: bool,
+}
+
+/// The request whose page is read: the index of its part, and its index in the part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Slot {
+    pub(super) part: usize,
+    pub(super) input: usize,
+}
+
+/// The page of a request.
+pub(super) struct FetchedPage<T> {
+    pub(super) rows: Rows<T>,
+    /// The keys of the rows, if they were requested.
+    pub(super) keys: Vec<EntityKey>,
+    pub(super) top: Option<u32>,
+}
+
+impl<T> PageFetcher<T> {
+    /// Returns a fetcher of the same table that reads other columns, in pages of the service's size.
+    pub(super) fn with_reader<U>(
+        &self,
+        select: Vec<String>,
+        reader: Arc<dyn ReadRow<U>>,
+    ) -> PageFetcher<U> {
+        PageFetcher {
+            core: Arc::clone(&self.core),
+            operation: self.operation,
+            table: Arc::clone(&self.table),
+            select,
+            reader,
+            page_size: None,
+            options: self.options.clone(),
+            total_deadline: self.total_deadline.clone(),
+        }
+    }
+
+    /// The trace of one page, or of all pages. The row of a point may be missing.
+    pub(super) fn trace(&self, has_points: bool) -> CallTrace<'_> {
+        let trace = self.core.trace(self.operation, &*self.table);
+        trace.expecting(has_points.then_some(ErrorCode::is_missing_entity))
+    }
+
+    /// Adds the name of the query to an error that no request caused.
+    pub(super) fn named(&self, error: Error) -> Error {
+        error.with_operation(self.operation, &self.table)
+    }
+
+    /// Sends the request for one page as a part of the call that `trace` belongs to.
+    pub(super) async fn fetch(
+        &self,
+        page: PageRead,
+        trace: &CallTrace<'_>,
+    ) -> (Slot, Result<FetchedPage<T>, Error>) {
+        let (slot, top) = (page.slot, page.top);
+        if !page.has_keys {
+            let rows = self.read(&page, &*self.reader, trace).await;
+            return (slot, rows.map(|rows| FetchedPage { rows, keys: Vec::new(), top }));
+        }
+        let rows = self.read(&page, &Keyed(&*self.reader), trace).await;
+        let page = rows.map(|rows| {
+            let Rows { values, next, request_id, attempts, location } = rows;
+            let (keys, values) = values.into_iter().unzip();
+            let rows = Rows { values, next, request_id, attempts, location };
+            FetchedPage { rows, keys, top }
+        });
+        (slot, page)
+    }
+
+    /// Sends the request for one page as a call of its own.
+    pub(super) async fn fetch_alone(
+        self: Arc<Self>,
+        page: PageRead,
+    ) -> (Slot, Result<FetchedPage<T>, Error>) {
+        let slot = page.slot;
+        let trace = self.trace(matches!(page.request, PageRequest::Point(_)));
+        let fetched = trace.run(async { self.fetch(page, &trace).await.1 }).await;
+        (slot, fetched)
+    }
+
+    async fn read<R>(
+        &self,
+        page: &PageRead,
+        reader: &dyn ReadRow<R>,
+        trace: &CallTrace<'_>,
+    ) -> Result<Rows<R>, Error> {
+        let (protocol, cursor) = (self.core.protocol(&self.options)?, &page.cursor);
+        let mut request = match &page.request {
+            PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
+            PageRequest::Scan(filter) if self.operation == Operation::ListTables => {
+                table::list(filter.as_deref(), page.top, cursor.token())
+            }
+            PageRequest::Scan(filter) => {
+                let spec = QuerySpec { filter: filter.as_deref(), select: &self.select };
+                query::query(protocol, &self.table, spec, page.top, cursor.token())?
+            }
+        };
+        request.needs_types = reader.keeps_others();
+        let options = self.total_deadline.options(&self.options, &self.core);
+        let options = options.map_err(|error| self.named(error))?;
+        let read = |reply| match page.request {
+            PageRequest::Point(_) => query::point_rows(reply, &request, reader),
+            PageRequest::Scan(_) => {
+                query::rows(reply, &request, reader, cursor, protocol.dialect())
+            }
+        };
+        let rows = self.core.read(&request, &options, trace, read).await?;
+        trace.page(rows.values.len());
+        Ok(rows)
+    }
+}

@@ -1,0 +1,212 @@
+//! A part of a query: rows that are read one by one, a scan, or several scans that are merged.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::input::Input;
+use super::limits::PageLimits;
+use super::source::{PageRequest, Source};
+use crate::Dialect;
+use crate::entity::{EntityKey, by_keys};
+use crate::limits::PAGE_ENTITIES;
+use crate::operation::cursor::{Cursor, Position};
+
+/// Sources that are read together, with the rows that were read and not returned yet.
+pub(super) struct Part<T> {
+    pub(super) kind: PartKind,
+    /// The index of the first source.
+    first_source: usize,
+    pub(super) inputs: Vec<Input<T>>,
+    /// The index of the first input that has rows left. The inputs of a scan or a merge end together.
+    at: usize,
+    /// The last row of a merge that was returned. Another input may return it too.
+    pub(super) after: Option<EntityKey>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartKind {
+    /// Sources of one row each, with an input each. A page has the rows of many.
+    Rows,
+    /// One input, whose pages are returned as they are.
+    Scan,
+    /// Inputs whose rows are merged by their keys.
+    Merge,
+}
+
+impl<T> Part<T> {
+    /// Returns the parts of a query.
+    pub(super) fn of(dialect: Dialect, sources: &[Source]) -> Vec<Self> {
+        let mut parts: Vec<Self> = Vec::new();
+        for (first_source, source) in sources.iter().enumerate() {
+            let input = |filter| Input::new(PageRequest::new(dialect, filter));
+            let inputs = source.filters().iter().map(input);
+            let (kind, inputs) = match (source, parts.last_mut()) {
+                (Source::Row(_), Some(part)) if part.kind == PartKind::Rows => {
+                    part.inputs.extend(inputs);
+                    continue;
+                }
+                (Source::Row(_), _) => (PartKind::Rows, inputs.collect()),
+                (Source::Merge(_), _) => (PartKind::Merge, inputs.collect()),
+                (Source::Scan(None), _) => {
+                    (PartKind::Scan, vec![Input::new(PageRequest::Scan(None))])
+                }
+                (Source::Scan(Some(_)), _) => (PartKind::Scan, inputs.collect()),
+            };
+            parts.push(Self { kind, first_source, inputs, at: 0, after: None });
+        }
+        parts
+    }
+
+    /// Whether all pages were returned.
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.inputs.len()
+    }
+
+    /// The inputs of the next row.
+    fn current(&self) -> Range<usize> {
+        match self.kind {
+            PartKind::Rows => self.at..self.at + 1,
+            PartKind::Scan | PartKind::Merge => self.at..self.inputs.len(),
+        }
+    }
+
+    /// Returns the index of the source of the next row, and the positions of its requests.
+    pub(super) fn position(&self) -> (usize, Vec<Position>) {
+        let positions = self.inputs[self.current()].iter().map(Input::position).collect();
+        (self.first_source + self.at, positions)
+    }
+
+    /// Whether the rows of a source are in this part or in a later one.
+    pub(super) fn reaches(&self, source: usize) -> bool {
+        match self.kind {
+            PartKind::Rows => source < self.first_source + self.inputs.len(),
+            PartKind::Scan | PartKind::Merge => source <= self.first_source,
+        }
+    }
+
+    /// Moves to the positions of the requests of a source.
+    pub(super) fn resume(&mut self, source: usize, positions: Vec<Position>) {
+        self.at = source - self.first_source;
+        let current = self.current();
+        for (input, position) in self.inputs[current].iter_mut().zip(positions) {
+            input.next = Cursor::from(position);
+        }
+        self.leave_finished();
+    }
+
+    fn leave_finished(&mut self) {
+        if self.inputs[self.current()].iter().all(Input::is_over) {
+            self.at = self.current().end;
+        }
+    }
+
+    /// The rows that are read one by one and belong to the next page, or to the next but one.
+    fn rows(&self) -> impl Iterator<Item = (usize, &Input<T>)> {
+        self.inputs.iter().enumerate().skip(self.at).take(PAGE_ENTITIES as usize)
+    }
+
+    /// Returns the end of the rows of the next page; `None` if one of them is not buffered. A row is known once its request
+    /// is over: the service may return empty pages before it.
+    fn end_of_rows(&self, most: usize) -> Option<usize> {
+        let (mut count, mut end) = (0, self.at);
+        for (at, input) in self.rows() {
+            if count >= most {
+                break;
+            }
+            if !input.next.is_over() {
+                return None;
+            }
+            count += input.rows();
+            end = at + 1;
+        }
+        Some(end)
+    }
+
+    /// Whether the next page is buffered. The next row of a merge is known once each input has buffered a row.
+    pub(super) fn is_ready(&self, limits: PageLimits) -> bool {
+        match self.kind {
+            PartKind::Rows => self.end_of_rows(limits.page_rows()).is_some(),
+            PartKind::Scan | PartKind::Merge => !self.inputs.iter().any(Input::needs_page),
+        }
+    }
+
+    /// Returns the inputs to read, if up to `most` rows can be used and up to `pages` of each input are buffered; and the
+    /// number of rows that are buffered or expected.
+    pub(super) fn wanted(&self, most: usize, pages: usize) -> (Vec<usize>, usize) {
+        if self.kind != PartKind::Rows {
+            let wants =
+                |&at: &usize| !self.inputs[at].next.is_over() && self.inputs[at].pages() < pages;
+            let rows: usize = self.inputs.iter().map(Input::rows).sum();
+            return ((0..self.inputs.len()).filter(wants).collect(), rows.max(1));
+        }
+        let (mut wanted, mut count) = (Vec::new(), 0);
+        for (at, input) in self.rows() {
+            if count >= most {
+                break;
+            }
+            if input.next.is_over() {
+                count += input.rows();
+            } else {
+                // A request for a row has at most one.
+                wanted.push(at);
+                count += 1;
+            }
+        }
+        (wanted, count)
+    }
+
+    /// Removes the buffered page, and moves behind it. Returns its rows, and the service's id of its request if it is the
+    /// page of one request.
+    pub(super) fn take_page(&mut self, limits: PageLimits) -> (Vec<T>, Option<String>) {
+        let most = limits.page_rows();
+        let page = match self.kind {
+            PartKind::Rows => {
+                let end = self.end_of_rows(most).unwrap_or(self.at);
+                let rows = self.inputs[self.at..end].iter_mut();
+                let rows = rows.flat_map(|input| std::iter::from_fn(|| input.take_page()));
+                let rows = rows.flat_map(|(rows, _)| rows).collect();
+                self.at = end;
+                return (rows, None);
+            }
+            PartKind::Scan => self.inputs[0].take_page().unwrap_or_default(),
+            PartKind::Merge => (self.merge(most), None),
+        };
+        self.leave_finished();
+        page
+    }
+
+    /// Merges the buffered rows by their keys. Returns up to `count`, until an input needs a page.
+    fn merge(&mut self, count: usize) -> Vec<T> {
+        let mut values = Vec::new();
+        // The inputs with rows; the one with the first row is the last.
+        let mut order: Vec<usize> = (0..self.inputs.len()).collect();
+        order.retain(|&input| self.inputs[input].first_key().is_some());
+        order.sort_by(|&a, &b| self.compare(b, a));
+        while values.len() < count
+            && let Some(first) = order.pop()
+            && let Some((key, value)) = self.inputs[first].take_row()
+        {
+            // Several inputs may return the same row.
+            if self.after.as_ref().is_none_or(|after| by_keys(after, &key).is_lt()) {
+                self.after = Some(key);
+                values.push(value);
+            }
+            if self.inputs[first].needs_page() {
+                break;
+            }
+            if self.inputs[first].first_key().is_some() {
+                let at = order.partition_point(|&other| self.compare(other, first).is_gt());
+                order.insert(at, first);
+            }
+        }
+        values
+    }
+
+    /// Compares the first rows of two inputs.
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        match (self.inputs[a].first_key(), self.inputs[b].first_key()) {
+            (Some(a), Some(b)) => by_keys(a, b),
+            _ => Ordering::Equal,
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Reads the parts of a query page by page, with a bounded number of requests in flight.
+//!
+//! The reader sends nothing itself: it lists the requests to send, and accepts their pages. Its position moves only when a
+//! page is returned, so that a dropped request loses no row.
+
+use std::collections::HashSet;
+use std::future::Future;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use super::fetch::{CONCURRENT, FetchedPage, PageRead, Slot};
+use super::limits::PageLimits;
+use super::page::{Page, Spent};
+use super::part::{Part, PartKind};
+use super::position::{Continuation, Progress, QueryId};
+use super::source::{PageRequest, Source};
+use crate::Dialect;
+use crate::error::Error;
+
+/// The parts of a query, and the position in them.
+pub(super) struct Reader<T> {
+    id: QueryId,
+    parts: Vec<Part<T>>,
+    /// The index of the first part that has rows left.
+    at: usize,
+    pub(super) mode: ReadMode,
+    pub(super) spent: Spent,
+}
+
+/// How the parts of a query are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadMode {
+    /// The number of parts that are read at a time.
+    pub(crate) parts: usize,
+    /// The limit on the requests in flight.
+    pub(crate) requests: usize,
+    /// The number of pages that are buffered of each request.
+    pub(crate) pages: usize,
+    /// Whether pages are returned in key order, and not in the order of arrival.
+    pub(crate) in_order: bool,
+    /// Whether requests stay in flight while the program uses a page.
+    pub(crate) keeps_reading: bool,
+}
+
+impl ReadMode {
+    /// One part after the other.
+    pub(crate) const ONE: Self =
+        Self { parts: 1, requests: CONCURRENT, pages: 1, in_order: true, keeps_reading: false };
+
+    /// The first pages of so many parts with the page of the first one.
+    pub(crate) const fn ahead(parts: usize) -> Self {
+        Self { parts, requests: parts, ..Self::ONE }
+    }
+}
+
+/// The requests in flight.
+pub(super) struct Window<F> {
+    in_flight: FuturesUnordered<F>,
+    slots: HashSet<Slot>,
+}
+
+impl<F> Window<F> {
+    pub(super) fn new() -> Self {
+        Self { in_flight: FuturesUnordered::new(), slots: HashSet::new() }
+    }
+}
+
+impl<T> Reader<T> {
+    pub(super) fn new(
+        id: QueryId,
+        dialect: Dialect,
+        sources: &[Source],
+        mode: ReadMode,
+        start: Option<Continuation>,
+    ) -> Result<Self, Error> {
+        let requests = |source: usize| Some(sources.get(source)?.filters().len().max(1));
+        let start = start.map(|start| start.of_query(id, requests)).transpose()?;
+        let parts = Part::of(dialect, sources);
+        let mut reader = Self { id, parts, at: 0, mode, spent: Spent::default() };
+        if let Some(Progress { source, after, positions }) = start {
+            reader.at = reader.parts.partition_point(|part| !part.reaches(source));
+            if let Some(part) = reader.parts.get_mut(reader.at) {
+                part.after = after;
+                part.resume(source, positions);
+            }
+            reader.leave_finished();
+        }
+        Ok(reader)
+    }
+
+    /// Whether a part is a row that is read by its keys.
+    pub(super) fn has_points(&self) -> bool {
+        let mut requests = self.parts.iter().flat_map(|part| &part.inputs);
+        requests.any(|input| matches!(input.request, PageRequest::Point(_)))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.parts.len()
+    }
+
+    /// Returns the next page; `None` after the last part. Dropping the future loses no rows.
+    pub(super) async fn next<F>(
+        &mut self,
+        window: &mut Window<F>,
+        limits: PageLimits,
+        fetch: impl Fn(PageRead) -> F,
+    ) -> Option<Result<Page<T>, Error>>
+    where
+        F: Future<Output = (Slot, Result<FetchedPage<T>, Error>)>,
+    {
+        if !self.mode.keeps_reading
+            && let Some(Part { kind: PartKind::Scan, inputs, .. }) = self.parts.get_mut(self.at)
+        {
+            for input in inputs {
+                input.drop_longer(limits);
+            }
+        }
+        loop {
+            let ready = self.ready(limits);
+            if ready.is_none() || self.mode.keeps_reading {
+                for read in self.wanted(limits, &window.slots) {
+                    window.slots.insert(read.slot);
+                    window.in_flight.push(fetch(read));
+                }
+            }
+            // A request that does not stay in flight is awaited with the others.
+            if let Some(part) = ready
+                && (self.mode.keeps_reading || window.slots.is_empty())
+            {
+                return Some(Ok(self.take_page(part, limits)));
+            }
+            let (slot, page) = window.in_flight.next().await?;
+            window.slots.remove(&slot);
+            if let Err(error) = self.add(slot, page) {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// The parts that have rows left, with their indexes.
+    fn unfinished(&self) -> impl Iterator<Item = (usize, &Part<T>)> {
+        self.parts.iter().enumerate().skip(self.at).filter(|(_, part)| !part.is_over())
+    }
+
+    /// Returns the part whose next page is buffered, and may be returned.
+    fn ready(&self, limits: PageLimits) -> Option<usize> {
+        let mut parts = self.unfinished().take(if self.mode.in_order { 1 } else { usize::MAX });
+        parts.find(|(_, part)| part.is_ready(limits)).map(|(at, _)| at)
+    }
+
+    /// Returns the requests to send, in the order of the parts.
+    fn wanted(&self, limits: PageLimits, in_flight: &HashSet<Slot>) -> Vec<PageRead> {
+        let free = self.mode.requests.saturating_sub(in_flight.len());
+        let (mut reads, mut usable) = (Vec::new(), limits.usable);
+        for (at, part) in self.unfinished().take(self.mode.parts) {
+            if usable == 0 || reads.len() >= free {
+                break;
+            }
+            let most = limits.page_rows().min(usable);
+            let (wanted, rows) = part.wanted(most, self.mode.pages);
+            let slots = wanted.into_iter().map(|input| Slot { part: at, input });
+            let may_send = |slot: &Slot| {
+                !in_flight.contains(slot)
+                    && (self.is_due(at) || !part.inputs[slot.input].has_failed)
+            };
+            reads.extend(slots.filter(may_send).map(|slot| self.read_of(slot, limits)));
+            usable = usable.saturating_sub(rows);
+        }
+        reads.truncate(free);
+        reads
+    }
+
+    fn read_of(&self, slot: Slot, limits: PageLimits) -> PageRead {
+        let part = &self.parts[slot.part];
+        let input = &part.inputs[slot.input];
+        PageRead {
+            slot,
+            request: input.request.clone(),
+            cursor: input.next.clone(),
+            top: limits.top.filter(|_| part.kind != PartKind::Rows),
+            has_keys: part.kind == PartKind::Merge,
+        }
+    }
+
+    /// Whether no rows of other parts come before the page of a part.
+    const fn is_due(&self, part: usize) -> bool {
+        !self.mode.in_order || part == self.at
+    }
+
+    /// Buffers the page of a request. A request that failed ahead of its turn is sent again when it is its turn, after
+    /// the rows before it.
+    fn add(&mut self, slot: Slot, page: Result<FetchedPage<T>, Error>) -> Result<(), Error> {
+        let is_due = self.is_due(slot.part);
+        let part = &mut self.parts[slot.part];
+        let input = &mut part.inputs[slot.input];
+        input.has_failed = page.is_err();
+        match page {
+            Ok(page) => {
+                self.spent.add(&page.rows);
+                input.add(page, part.kind == PartKind::Scan)
+            }
+            Err(_) if !is_due => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes the buffered page of a part, and moves behind it.
+    fn take_page(&mut self, part: usize, limits: PageLimits) -> Page<T> {
+        let (entities, own_id) = self.parts[part].take_page(limits);
+        self.leave_finished();
+        let Spent { cost, request_id } = std::mem::take(&mut self.spent);
+        let (request_id, continuation) = (own_id.or(request_id), self.continuation());
+        Page { entities, continuation, request_id, cost }
+    }
+
+    fn leave_finished(&mut self) {
+        while self.parts.get(self.at).is_some_and(Part::is_over) {
+            self.at += 1;
+        }
+    }
+
+    /// Returns the position of the next page.
+    fn continuation(&self) -> Option<Continuation> {
+        let part = self.parts.get(self.at)?;
+        let (source, positions) = part.position();
+        Some(self.id.continuation(Progress { source, after: part.after.clone(), positions }))
+    }
+}
