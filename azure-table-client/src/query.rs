@@ -14,15 +14,14 @@ mod source;
 mod split;
 mod stream;
 
-pub(crate) use fetch::{CONCURRENT, CheckedQuery, PageFetcher};
-pub(crate) use limits::TotalDeadline;
+pub(crate) use fetch::{CheckedQuery, PageFetcher};
+pub(crate) use limits::{CONCURRENT, ReadMode, TotalDeadline};
 pub(crate) use page::counted;
 pub use page::{Page, QueryCost};
 pub use pages::Pages;
 pub(crate) use pages::{Run, select_keys};
 pub use position::Continuation;
 pub(crate) use ranges::filters as range_filters;
-pub(crate) use reader::ReadMode;
 pub use results::Results;
 pub(crate) use source::Source;
 pub(crate) use split::{Keys, ListedKeys, Sources};

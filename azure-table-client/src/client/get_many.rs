@@ -1,6 +1,5 @@
 //! Reads of many entities by their keys.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -110,12 +109,4 @@ impl<T: TableEntity + 'static> IntoFuture for GetMany<T> {
     }
 }
 
-impl<T> fmt::Debug for GetMany<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.requests.as_ref().map(Vec::len);
-        f.debug_struct("GetMany")
-            .field("table", &self.table)
-            .field("keys", &keys)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> GetMany<T>, |it| table: it.table, keys: it.requests.as_ref().map(Vec::len));

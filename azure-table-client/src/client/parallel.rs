@@ -1,6 +1,5 @@
 //! A query that is read in several key ranges concurrently.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::{Pin, pin};
 
@@ -160,14 +159,7 @@ impl<E: Send + 'static, T: Send + 'static> IntoFuture for Parallel<E, T> {
     }
 }
 
-impl<E, T> fmt::Debug for Parallel<E, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parallel")
-            .field("query", &self.query)
-            .field("ranges", &self.ranges)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<E, T> Parallel<E, T>, |it| query: it.query, ranges: it.ranges);
 
 /// Checks the settings of a query of `count` ranges, and splits it by the keys that its filter lists.
 fn checked<T>(

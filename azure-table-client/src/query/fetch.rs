@@ -15,9 +15,6 @@ use crate::operation::table;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
-/// The number of requests of one query in flight at most, unless the query states another number.
-pub(crate) const CONCURRENT: usize = 8;
-
 /// A query whose settings are valid, before its first page.
 pub(crate) struct CheckedQuery<T> {
     pub(crate) fetcher: PageFetcher<T>,

@@ -1,4 +1,4 @@
-//! The limits of a whole query, over all its pages. They are off by default.
+//! The limits of a query: its requests in flight, its time and its rows.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -9,6 +9,35 @@ use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::pipeline::CallOptions;
+
+/// The number of requests of one query in flight at most, unless the query states another number.
+pub(crate) const CONCURRENT: usize = 8;
+
+/// How the parts of a query are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadMode {
+    /// The number of parts that are read at a time.
+    pub(crate) parts: usize,
+    /// The limit on the requests in flight.
+    pub(crate) requests: usize,
+    /// The number of pages that are buffered of each request.
+    pub(crate) pages: usize,
+    /// Whether pages are returned in key order, and not in the order of arrival.
+    pub(crate) in_order: bool,
+    /// Whether requests stay in flight while the program uses a page.
+    pub(crate) keeps_reading: bool,
+}
+
+impl ReadMode {
+    /// One part after the other.
+    pub(crate) const ONE: Self =
+        Self { parts: 1, requests: CONCURRENT, pages: 1, in_order: true, keeps_reading: false };
+
+    /// The first pages of so many parts with the page of the first one.
+    pub(crate) const fn ahead(parts: usize) -> Self {
+        Self { parts, requests: parts, ..Self::ONE }
+    }
+}
 
 /// The deadline of a query, which its requests share. Its time begins with the first request.
 #[derive(Debug, Clone, Default)]

@@ -55,21 +55,12 @@ pub struct QueryCost {
     pub secondary_pages: u64,
 }
 
-/// The requests since the last page was returned.
-#[derive(Debug, Default)]
-pub(super) struct Spent {
-    pub(super) cost: QueryCost,
-    /// The service's id of the last request.
-    pub(super) request_id: Option<String>,
-}
-
-impl Spent {
+impl QueryCost {
     /// Adds the request for a page.
-    pub(super) fn add<T>(&mut self, page: &Rows<T>) {
-        self.cost.pages += 1;
-        self.cost.requests += u64::from(page.attempts);
-        self.cost.secondary_pages += u64::from(page.location == Location::Secondary);
-        self.request_id.clone_from(&page.request_id);
+    pub(super) fn add_page<T>(&mut self, page: &Rows<T>) {
+        self.pages += 1;
+        self.requests += u64::from(page.attempts);
+        self.secondary_pages += u64::from(page.location == Location::Secondary);
     }
 }
 

@@ -1,17 +1,16 @@
 //! The pages of a query.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_util::stream;
 
-use super::fetch::{CONCURRENT, CheckedQuery, FetchedPage, PageFetcher, PageRead, Slot};
-use super::limits::RowLimits;
+use super::fetch::{CheckedQuery, FetchedPage, PageFetcher, PageRead, Slot};
+use super::limits::{CONCURRENT, ReadMode, RowLimits};
 use super::page::{Page, QueryCost};
 use super::position::QueryId;
-use super::reader::{ReadMode, Reader, Window};
+use super::reader::{Reader, Window};
 use super::results::Results;
 use super::source::Source;
 use super::split::Sources;
@@ -29,7 +28,7 @@ use crate::pipeline::CallTrace;
 /// conditions, by a query each or for several of them; a list of partitions by a query each. Their rows follow each
 /// other in key order. At most 8 requests are in flight, and never more than rows are left to
 /// [`take`](crate::client::Query::take); [`parallel`](crate::client::Query::parallel) sets another number. A page has the rows of up to
-/// 1,000 listed rows, or of one page of one query. While a first page is read, the first pages of the next queries are
+/// 1,000 listed rows, or of one page of one query. While a page is read, the first pages of the next queries are
 /// read too, and kept in memory.
 ///
 /// A list that is too long for one request is split into several requests. Their pages follow each
@@ -37,10 +36,8 @@ use crate::pipeline::CallTrace;
 /// one request for each part of the list, and one page of each part is held in memory. A query that resumes
 /// from a continuation reads these pages again.
 pub struct Pages<T> {
-    /// `None` after an error, or if the settings are invalid.
-    run: Option<Run<T>>,
-    /// The error of the settings, for the first page.
-    failure: Option<Error>,
+    /// The error of the settings, for the first page; `None` after an error.
+    run: Result<Run<T>, Option<Error>>,
 }
 
 /// A query that is read.
@@ -61,15 +58,12 @@ impl<T> Pages<T> {
     }
 
     pub(crate) fn of_run(run: Result<Run<T>, Error>) -> Self {
-        match run {
-            Ok(run) => Self { run: Some(run), failure: None },
-            Err(failure) => Self { run: None, failure: Some(failure) },
-        }
+        Self { run: run.map_err(Some) }
     }
 
     /// Reads the first page only.
     pub(crate) async fn first(mut self) -> Result<Page<T>, Error> {
-        if let Some(run) = &mut self.run {
+        if let Ok(run) = &mut self.run {
             run.reader.mode.parts = 1;
         }
         self.next().await.unwrap_or_else(|| Ok(Page::empty()))
@@ -82,25 +76,27 @@ impl<T> Pages<T> {
     /// # Errors
     /// The errors of [`Query`](crate::client::Query); a [continuation](crate::client::Query::start_at) of another query.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
-        if let Some(error) = self.failure.take() {
-            return Some(Err(error));
-        }
-        let run = self.run.as_mut().filter(|run| !run.is_over())?;
+        let run = match &mut self.run {
+            Ok(run) if run.is_over() => return None,
+            Ok(run) => run,
+            Err(failure) => return failure.take().map(Err),
+        };
         let fetcher = Arc::clone(&run.fetcher);
         let trace = fetcher.trace(run.reader.has_points());
         let page = trace.run(async { run.next(&trace).await.transpose() }).await;
         if page.is_err() {
-            self.run = None;
+            self.run = Err(None);
         }
         page.transpose()
     }
 
-    pub(crate) async fn collect(mut self) -> Result<Results<T>, Error> {
-        if let Some(error) = self.failure.take() {
-            return Err(error);
-        }
+    pub(crate) async fn collect(self) -> Result<Results<T>, Error> {
         let mut results = Results::new();
-        let Some(mut run) = self.run.filter(|run| !run.is_over()) else { return Ok(results) };
+        let mut run = match self.run {
+            Ok(run) if run.is_over() => return Ok(results),
+            Ok(run) => run,
+            Err(failure) => return failure.map_or(Ok(results), Err),
+        };
         let fetcher = Arc::clone(&run.fetcher);
         let trace = fetcher.trace(run.reader.has_points());
         let work = async {
@@ -147,7 +143,7 @@ impl<T> Run<T> {
 
     /// Adds the cost of preparing the query to that of its first page.
     pub(crate) fn with_cost(mut self, cost: QueryCost) -> Self {
-        self.reader.spent.cost += cost;
+        self.reader.cost += cost;
         self
     }
 
@@ -197,12 +193,7 @@ impl<T: Send + 'static> Run<T> {
     }
 }
 
-impl<T> fmt::Debug for Pages<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = self.run.as_ref().map(|run| &run.fetcher.table);
-        f.debug_struct("Pages").field("table", &table).finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Pages<T>, |it| table: it.run.as_ref().ok().map(|run| &run.fetcher.table));
 
 /// Adds the keys to the selected columns.
 pub(crate) fn select_keys(select: &mut Vec<String>) {

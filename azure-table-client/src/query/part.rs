@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::input::Input;
-use super::limits::PageLimits;
+use super::limits::{PageLimits, ReadMode};
 use super::source::{PageRequest, Source};
 use crate::Dialect;
 use crate::entity::{EntityKey, by_keys};
@@ -130,18 +130,18 @@ impl<T> Part<T> {
         }
     }
 
-    /// Returns the inputs to read, if up to `most` rows can be used and up to `pages` of each input are buffered; and the
-    /// number of rows that are buffered or expected.
-    pub(super) fn wanted(&self, most: usize, pages: usize) -> (Vec<usize>, usize) {
+    /// Returns the inputs to read, if up to `most` rows can be used, and the number of rows that are buffered or expected.
+    pub(super) fn wanted(&self, most: usize, mode: ReadMode) -> (Vec<usize>, usize) {
         if self.kind != PartKind::Rows {
-            let wants =
-                |&at: &usize| !self.inputs[at].next.is_over() && self.inputs[at].pages() < pages;
+            let wants = |&at: &usize| {
+                !self.inputs[at].next.is_over() && self.inputs[at].pages() < mode.pages
+            };
             let rows: usize = self.inputs.iter().map(Input::rows).sum();
             return ((0..self.inputs.len()).filter(wants).collect(), rows.max(1));
         }
         let (mut wanted, mut count) = (Vec::new(), 0);
         for (at, input) in self.rows() {
-            if count >= most {
+            if count >= most || wanted.len() >= mode.requests {
                 break;
             }
             if input.next.is_over() {

@@ -100,26 +100,26 @@ const FORM: &str = "2";
 /// Writes `2.<query>.<source>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let Progress { source, after, positions } = &self.progress;
-        write!(f, "{FORM}.{}.{source}.", part(&self.query.0))?;
-        if let Some(EntityKey { partition_key, row_key }) = after {
-            write!(f, "{}~{}", part(partition_key.as_bytes()), part(row_key.as_bytes()))?;
-        }
+        let query = URL_SAFE_NO_PAD.encode(self.query.0);
+        let after = after.as_ref().map(|key| keys(&key.partition_key, Some(&key.row_key)));
+        write!(f, "{FORM}.{query}.{source}.{}", after.unwrap_or_default())?;
         for position in positions {
             match position {
                 Position::Start => f.write_str(".~")?,
                 Position::End => f.write_str(".")?,
-                Position::At(PageToken { partition_key, row_key }) => {
-                    write!(f, ".{}", part(partition_key.as_bytes()))?;
-                    if let Some(row_key) = row_key {
-                        write!(f, "~{}", part(row_key.as_bytes()))?;
-                    }
+                Position::At(token) => {
+                    write!(f, ".{}", keys(&token.partition_key, token.row_key.as_deref()))?;
                 }
             }
         }
         Ok(())
     }
+}
+
+fn keys(partition_key: &str, row_key: Option<&str>) -> String {
+    let row_key = row_key.map(|key| format!("~{}", URL_SAFE_NO_PAD.encode(key)));
+    URL_SAFE_NO_PAD.encode(partition_key) + &row_key.unwrap_or_default()
 }
 
 impl FromStr for Continuation {
@@ -147,9 +147,9 @@ fn parse(text: &str) -> Option<Continuation> {
     let source = parts.next()?.parse().ok()?;
     let after = match parts.next()? {
         "" => None,
-        keys => {
-            let (partition_key, row_key) = keys.split_once('~')?;
-            Some(EntityKey { partition_key: key(partition_key)?, row_key: key(row_key)? })
+        text => {
+            let (partition_key, row_key) = parse_keys(text)?;
+            Some(EntityKey { partition_key, row_key: row_key? })
         }
     };
     let positions = parts.map(position).collect::<Option<Vec<_>>>()?;
@@ -161,19 +161,20 @@ fn position(text: &str) -> Option<Position> {
     match text {
         "" => Some(Position::End),
         "~" => Some(Position::Start),
-        keys => {
-            let (partition_key, row_key) = match keys.split_once('~') {
-                Some((partition_key, row_key)) => (partition_key, Some(key(row_key)?)),
-                None => (keys, None),
-            };
-            let partition_key = key(partition_key).filter(|key| !key.is_empty())?;
-            Some(Position::At(PageToken { partition_key, row_key }))
+        text => {
+            let (partition_key, row_key) = parse_keys(text)?;
+            let token = PageToken { partition_key, row_key };
+            (!token.partition_key.is_empty()).then_some(Position::At(token))
         }
     }
 }
 
-fn key(text: &str) -> Option<String> {
-    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+fn parse_keys(text: &str) -> Option<(String, Option<String>)> {
+    let key = |text: &str| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok();
+    match text.split_once('~') {
+        Some((partition_key, row_key)) => Some((key(partition_key)?, Some(key(row_key)?))),
+        None => Some((key(text)?, None)),
+    }
 }
 
 serde_as_text!(Continuation);

@@ -8,9 +8,9 @@ use std::future::Future;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::fetch::{CONCURRENT, FetchedPage, PageRead, Slot};
-use super::limits::PageLimits;
-use super::page::{Page, Spent};
+use super::fetch::{FetchedPage, PageRead, Slot};
+use super::limits::{PageLimits, ReadMode};
+use super::page::{Page, QueryCost};
 use super::part::{Part, PartKind};
 use super::position::{Continuation, Progress, QueryId};
 use super::source::{PageRequest, Source};
@@ -24,33 +24,10 @@ pub(super) struct Reader<T> {
     /// The index of the first part that has rows left.
     at: usize,
     pub(super) mode: ReadMode,
-    pub(super) spent: Spent,
-}
-
-/// How the parts of a query are read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadMode {
-    /// The number of parts that are read at a time.
-    pub(crate) parts: usize,
-    /// The limit on the requests in flight.
-    pub(crate) requests: usize,
-    /// The number of pages that are buffered of each request.
-    pub(crate) pages: usize,
-    /// Whether pages are returned in key order, and not in the order of arrival.
-    pub(crate) in_order: bool,
-    /// Whether requests stay in flight while the program uses a page.
-    pub(crate) keeps_reading: bool,
-}
-
-impl ReadMode {
-    /// One part after the other.
-    pub(crate) const ONE: Self =
-        Self { parts: 1, requests: CONCURRENT, pages: 1, in_order: true, keeps_reading: false };
-
-    /// The first pages of so many parts with the page of the first one.
-    pub(crate) const fn ahead(parts: usize) -> Self {
-        Self { parts, requests: parts, ..Self::ONE }
-    }
+    /// The cost since the last page was returned.
+    pub(super) cost: QueryCost,
+    /// The service's id of the last request.
+    request_id: Option<String>,
 }
 
 /// The requests in flight.
@@ -76,7 +53,8 @@ impl<T> Reader<T> {
         let requests = |source: usize| Some(sources.get(source)?.filters().len().max(1));
         let start = start.map(|start| start.of_query(id, requests)).transpose()?;
         let parts = Part::of(dialect, sources);
-        let mut reader = Self { id, parts, at: 0, mode, spent: Spent::default() };
+        let cost = QueryCost::default();
+        let mut reader = Self { id, parts, at: 0, mode, cost, request_id: None };
         if let Some(Progress { source, after, positions }) = start {
             reader.at = reader.parts.partition_point(|part| !part.reaches(source));
             if let Some(part) = reader.parts.get_mut(reader.at) {
@@ -157,16 +135,16 @@ impl<T> Reader<T> {
                 break;
             }
             let most = limits.page_rows().min(usable);
-            let (wanted, rows) = part.wanted(most, self.mode.pages);
+            let (wanted, rows) = part.wanted(most, self.mode);
             let slots = wanted.into_iter().map(|input| Slot { part: at, input });
             let may_send = |slot: &Slot| {
                 !in_flight.contains(slot)
                     && (self.is_due(at) || !part.inputs[slot.input].has_failed)
             };
-            reads.extend(slots.filter(may_send).map(|slot| self.read_of(slot, limits)));
+            let slots = slots.filter(may_send).take(free - reads.len());
+            reads.extend(slots.map(|slot| self.read_of(slot, limits)));
             usable = usable.saturating_sub(rows);
         }
-        reads.truncate(free);
         reads
     }
 
@@ -196,7 +174,8 @@ impl<T> Reader<T> {
         input.has_failed = page.is_err();
         match page {
             Ok(page) => {
-                self.spent.add(&page.rows);
+                self.cost.add_page(&page.rows);
+                self.request_id.clone_from(&page.rows.request_id);
                 input.add(page, part.kind == PartKind::Scan)
             }
             Err(_) if !is_due => Ok(()),
@@ -208,8 +187,8 @@ impl<T> Reader<T> {
     fn take_page(&mut self, part: usize, limits: PageLimits) -> Page<T> {
         let (entities, own_id) = self.parts[part].take_page(limits);
         self.leave_finished();
-        let Spent { cost, request_id } = std::mem::take(&mut self.spent);
-        let (request_id, continuation) = (own_id.or(request_id), self.continuation());
+        let (cost, last_id) = (std::mem::take(&mut self.cost), self.request_id.take());
+        let (request_id, continuation) = (own_id.or(last_id), self.continuation());
         Page { entities, continuation, request_id, cost }
     }
 
@@ -226,3 +205,6 @@ impl<T> Reader<T> {
         Some(self.id.continuation(Progress { source, after: part.after.clone(), positions }))
     }
 }
+
+#[cfg(test)]
+mod tests;

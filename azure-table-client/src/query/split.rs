@@ -1,6 +1,6 @@
 //! Splits a query into sources: by the keys that its filter lists, and by lists that are too long for one request.
 
-use super::fetch::CONCURRENT;
+use super::limits::CONCURRENT;
 use super::source::Source;
 use crate::client_core::ClientCore;
 use crate::error::Error;

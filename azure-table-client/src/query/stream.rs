@@ -1,6 +1,5 @@
 //! The results of a query one by one.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
@@ -83,8 +82,4 @@ impl<T> Stream for EntityStream<T> {
     }
 }
 
-impl<T> fmt::Debug for EntityStream<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EntityStream").field("cost", &self.cost).finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> EntityStream<T>, |it| cost: it.cost);
