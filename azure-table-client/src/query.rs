@@ -3,6 +3,7 @@
 mod fetch;
 mod input;
 mod limits;
+mod merge;
 mod page;
 mod pages;
 mod part;

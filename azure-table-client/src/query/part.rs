@@ -1,13 +1,13 @@
 //! A part of a query: rows that are read one by one, a scan, or several scans that are merged.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::input::Input;
 use super::limits::{PageLimits, ReadMode};
+use super::merge::merge;
 use super::source::{PageRequest, Source};
 use crate::Dialect;
-use crate::entity::{EntityKey, by_keys};
+use crate::entity::EntityKey;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::cursor::{Cursor, Position};
 
@@ -100,7 +100,7 @@ impl<T> Part<T> {
         }
     }
 
-    /// The rows that are read one by one and belong to the next page, or to the next but one.
+    /// The inputs of rows that the next page may have.
     fn rows(&self) -> impl Iterator<Item = (usize, &Input<T>)> {
         self.inputs.iter().enumerate().skip(self.at).take(PAGE_ENTITIES as usize)
     }
@@ -169,44 +169,9 @@ impl<T> Part<T> {
                 return (rows, None);
             }
             PartKind::Scan => self.inputs[0].take_page().unwrap_or_default(),
-            PartKind::Merge => (self.merge(most), None),
+            PartKind::Merge => (merge(&mut self.inputs, &mut self.after, most), None),
         };
         self.leave_finished();
         page
-    }
-
-    /// Merges the buffered rows by their keys. Returns up to `count`, until an input needs a page.
-    fn merge(&mut self, count: usize) -> Vec<T> {
-        let mut values = Vec::new();
-        // The inputs with rows; the one with the first row is the last.
-        let mut order: Vec<usize> = (0..self.inputs.len()).collect();
-        order.retain(|&input| self.inputs[input].first_key().is_some());
-        order.sort_by(|&a, &b| self.compare(b, a));
-        while values.len() < count
-            && let Some(first) = order.pop()
-            && let Some((key, value)) = self.inputs[first].take_row()
-        {
-            // Several inputs may return the same row.
-            if self.after.as_ref().is_none_or(|after| by_keys(after, &key).is_lt()) {
-                self.after = Some(key);
-                values.push(value);
-            }
-            if self.inputs[first].needs_page() {
-                break;
-            }
-            if self.inputs[first].first_key().is_some() {
-                let at = order.partition_point(|&other| self.compare(other, first).is_gt());
-                order.insert(at, first);
-            }
-        }
-        values
-    }
-
-    /// Compares the first rows of two inputs.
-    fn compare(&self, a: usize, b: usize) -> Ordering {
-        match (self.inputs[a].first_key(), self.inputs[b].first_key()) {
-            (Some(a), Some(b)) => by_keys(a, b),
-            _ => Ordering::Equal,
-        }
     }
 }
