@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
+use super::fetch::FetchedPage;
 use super::input::Input;
 use super::limits::{PageLimits, ReadMode};
 use super::merge::merge;
 use super::source::{PageRequest, Source};
 use crate::Dialect;
 use crate::entity::EntityKey;
+use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::cursor::{Cursor, Position};
 
@@ -19,6 +21,10 @@ pub(super) struct Part<T> {
     pub(super) inputs: Vec<Input<T>>,
     /// The index of the first input that has rows left. The inputs of a scan or a merge end together.
     at: usize,
+    /// The index of the first input that was not read to its end, if the inputs are rows.
+    read: usize,
+    /// The number of buffered rows before it.
+    read_rows: usize,
     /// The last row of a merge that was returned. Another input may return it too.
     pub(super) after: Option<EntityKey>,
 }
@@ -52,7 +58,15 @@ impl<T> Part<T> {
                 }
                 (Source::Scan(Some(_)), _) => (PartKind::Scan, inputs.collect()),
             };
-            parts.push(Self { kind, first_source, inputs, at: 0, after: None });
+            parts.push(Self {
+                kind,
+                first_source,
+                inputs,
+                at: 0,
+                read: 0,
+                read_rows: 0,
+                after: None,
+            });
         }
         parts
     }
@@ -87,11 +101,26 @@ impl<T> Part<T> {
     /// Moves to the positions of the requests of a source.
     pub(super) fn resume(&mut self, source: usize, positions: Vec<Position>) {
         self.at = source - self.first_source;
+        self.read = self.at;
         let current = self.current();
         for (input, position) in self.inputs[current].iter_mut().zip(positions) {
             input.next = Cursor::from(position);
         }
         self.leave_finished();
+    }
+
+    /// Buffers the page of an input.
+    pub(super) fn add(&mut self, input: usize, page: FetchedPage<T>) -> Result<(), Error> {
+        self.inputs[input].add(page, self.kind == PartKind::Scan)?;
+        // A row is known once its request is over: the service may return empty pages before it.
+        while self.kind == PartKind::Rows
+            && let Some(input) = self.inputs.get(self.read)
+            && input.next.is_over()
+        {
+            self.read_rows += input.rows();
+            self.read += 1;
+        }
+        Ok(())
     }
 
     fn leave_finished(&mut self) {
@@ -100,32 +129,30 @@ impl<T> Part<T> {
         }
     }
 
-    /// The inputs of rows that the next page may have.
-    fn rows(&self) -> impl Iterator<Item = (usize, &Input<T>)> {
-        self.inputs.iter().enumerate().skip(self.at).take(PAGE_ENTITIES as usize)
+    /// The end of the inputs of rows that the next page may have.
+    fn end_of_page(&self) -> usize {
+        self.inputs.len().min(self.at + PAGE_ENTITIES as usize)
     }
 
-    /// Returns the end of the rows of the next page; `None` if one of them is not buffered. A row is known once its request
-    /// is over: the service may return empty pages before it.
-    fn end_of_rows(&self, most: usize) -> Option<usize> {
-        let (mut count, mut end) = (0, self.at);
-        for (at, input) in self.rows() {
-            if count >= most {
-                break;
+    /// Removes the rows of the next page.
+    fn take_rows(&mut self, most: usize) -> Vec<T> {
+        let (mut rows, end) = (Vec::new(), self.end_of_page());
+        while rows.len() < most && self.at < self.read.min(end) {
+            while let Some((row, _)) = self.inputs[self.at].take_page() {
+                rows.extend(row);
             }
-            if !input.next.is_over() {
-                return None;
-            }
-            count += input.rows();
-            end = at + 1;
+            self.at += 1;
         }
-        Some(end)
+        self.read_rows = self.read_rows.saturating_sub(rows.len());
+        rows
     }
 
     /// Whether the next page is buffered. The next row of a merge is known once each input has buffered a row.
     pub(super) fn is_ready(&self, limits: PageLimits) -> bool {
         match self.kind {
-            PartKind::Rows => self.end_of_rows(limits.page_rows()).is_some(),
+            PartKind::Rows => {
+                self.read >= self.end_of_page() || self.read_rows >= limits.page_rows()
+            }
             PartKind::Scan | PartKind::Merge => !self.inputs.iter().any(Input::needs_page),
         }
     }
@@ -139,11 +166,12 @@ impl<T> Part<T> {
             let rows: usize = self.inputs.iter().map(Input::rows).sum();
             return ((0..self.inputs.len()).filter(wants).collect(), rows.max(1));
         }
-        let (mut wanted, mut count) = (Vec::new(), 0);
-        for (at, input) in self.rows() {
+        let (mut wanted, mut count) = (Vec::new(), self.read_rows);
+        for at in self.read..self.end_of_page() {
             if count >= most || wanted.len() >= mode.requests {
                 break;
             }
+            let input = &self.inputs[at];
             if input.next.is_over() {
                 count += input.rows();
             } else {
@@ -160,14 +188,7 @@ impl<T> Part<T> {
     pub(super) fn take_page(&mut self, limits: PageLimits) -> (Vec<T>, Option<String>) {
         let most = limits.page_rows();
         let page = match self.kind {
-            PartKind::Rows => {
-                let end = self.end_of_rows(most).unwrap_or(self.at);
-                let rows = self.inputs[self.at..end].iter_mut();
-                let rows = rows.flat_map(|input| std::iter::from_fn(|| input.take_page()));
-                let rows = rows.flat_map(|(rows, _)| rows).collect();
-                self.at = end;
-                return (rows, None);
-            }
+            PartKind::Rows => return (self.take_rows(most), None),
             PartKind::Scan => self.inputs[0].take_page().unwrap_or_default(),
             PartKind::Merge => (merge(&mut self.inputs, &mut self.after, most), None),
         };

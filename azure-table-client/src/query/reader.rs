@@ -170,13 +170,12 @@ impl<T> Reader<T> {
     fn add(&mut self, slot: Slot, page: Result<FetchedPage<T>, Error>) -> Result<(), Error> {
         let is_due = self.is_due(slot.part);
         let part = &mut self.parts[slot.part];
-        let input = &mut part.inputs[slot.input];
-        input.has_failed = page.is_err();
+        part.inputs[slot.input].has_failed = page.is_err();
         match page {
             Ok(page) => {
                 self.cost.add_page(&page.rows);
                 self.request_id.clone_from(&page.rows.request_id);
-                input.add(page, part.kind == PartKind::Scan)
+                part.add(slot.input, page)
             }
             Err(_) if !is_due => Ok(()),
             Err(error) => Err(error),
