@@ -44,7 +44,7 @@ impl<'de> Row<'de> {
 }
 
 #[doc(hidden)]
-impl<'de> Row<'de> {
+impl Row<'_> {
     /// The slot of a key.
     pub fn key_slot(key: &str) -> usize {
         if key == SYSTEM_PROPERTIES[PARTITION_KEY] { PARTITION_KEY } else { ROW_KEY }

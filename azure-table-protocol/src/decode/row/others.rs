@@ -14,7 +14,7 @@ use crate::limits::SYSTEM_PROPERTIES;
 /// The first capacity of the list.
 const USUAL_OTHERS: usize = 16;
 
-impl<'de> Row<'de> {
+impl Row<'_> {
     /// The properties that have no column, in the order of the reply; nulls are left out.
     ///
     /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::entity::TableEntity::KEEPS_OTHERS).
