@@ -19,6 +19,7 @@ mod target;
 pub(crate) mod transaction;
 #[cfg(feature = "entra")]
 pub(crate) mod user_delegation_key;
+mod wrote;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -29,12 +30,13 @@ pub(crate) use reply::{Reply, Signed, is_missing};
 pub use results::{Confirmation, ResponseInfo, Stored, Written};
 pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
+pub(crate) use wrote::{Effect, Wrote};
 
 use crate::IfMatch;
-use crate::entity::{EntityKey, Form, KeysOnly};
+use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::wire::encoding::{self, QueryString};
-use crate::wire::{Operation, PayloadFormat, Protocol, Unsupported, headers};
+use crate::wire::encoding::QueryString;
+use crate::wire::{Operation, Protocol, Unsupported, headers};
 
 /// A header that only some requests have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -57,8 +59,10 @@ pub(crate) struct Request {
     /// The media type of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
-    /// The id of the write, which is in the body.
-    pub(crate) write_id: Option<Uuid>,
+    /// The key of the row that the request reads, if it reads one.
+    pub(crate) key: Option<EntityKey>,
+    /// The rows that the request writes, in the order of its operations.
+    pub(crate) writes: Vec<Wrote>,
 }
 
 impl Request {
@@ -74,7 +78,8 @@ impl Request {
             needs_types: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
-            write_id: None,
+            key: None,
+            writes: Vec::new(),
         }
     }
 
@@ -128,33 +133,28 @@ impl Request {
     /// # Errors
     /// The request has none: the client has no `write_id_column`, or the request deletes.
     pub(crate) fn set_write_id(&mut self, id: Uuid) -> Result<(), Error> {
-        let Some(present) = self.write_id else {
+        if !self.has_write_id() {
             return Err(Error::invalid_input(
                 "the request has no write id: set `write_id_column` on the client; deletes have none",
             ));
-        };
-        // Both texts have the same length, and no other part of the body has the random one.
-        let (old, new) = (present.to_string(), id.to_string());
-        let mut body = self.body.to_vec();
-        for at in memchr::memmem::find_iter(&self.body, &old) {
-            body[at..at + new.len()].copy_from_slice(new.as_bytes());
         }
-        (self.body, self.write_id) = (body.into(), Some(id));
+        let mut body = self.body.to_vec();
+        self.writes.iter().for_each(|write| write.set_write_id(&mut body, id));
+        self.body = body.into();
         Ok(())
     }
 
-    /// Returns the key of the entity that the request is about, read from what is sent: a request
-    /// that succeeds needs no copy of it.
-    pub(crate) fn entity_key(&self) -> Option<EntityKey> {
-        if let Some((partition_key, row_key)) = encoding::keys_of_path(&self.path) {
-            return Some(EntityKey::new(partition_key, row_key));
+    /// Whether a row that the request wrote has the id of the write.
+    pub(crate) fn has_write_id(&self) -> bool {
+        self.writes.iter().any(|write| write.write_id.is_some())
+    }
+
+    /// The key of the only entity that the request is about; `None` for a transaction.
+    pub(crate) fn entity_key(&self) -> Option<&EntityKey> {
+        match &*self.writes {
+            [only] if self.operation != Operation::Transaction => Some(&only.key),
+            _ => self.key.as_ref(),
         }
-        if self.operation != Operation::Insert {
-            return None;
-        }
-        let format = PayloadFormat::of_media_type(self.content_type.to_str().ok()?)?;
-        let form = Form { typed: true, selected: false };
-        format.read_one(&self.body, form, &KeysOnly).ok()
     }
 
     /// Whether the request changes anything. Its method does not show this: a batch with a read is posted too.

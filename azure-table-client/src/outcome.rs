@@ -12,7 +12,7 @@ mod resolve;
 mod rules;
 
 pub(crate) use claims::{applied, not_applied, unknown};
-pub(crate) use evidence::{Found, Wrote};
+pub(crate) use evidence::{Found, SentWrite};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
 pub(crate) use resolve::{is_expired, policy, send, settle, write};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::operation::Row;
-use crate::operation::transaction::{Batch, Refused, Sent};
+use crate::operation::transaction::Batch;
 use crate::operation::{Request, Target};
 
 /// The maximum path of an operation outside a batch. In a batch, the path is not part of the URL.
@@ -18,8 +18,6 @@ pub(super) struct Chunk {
     pub(super) partition: Arc<str>,
     pub(super) rows: Vec<Row>,
     request: Arc<Request>,
-    /// The keys in the transaction; `None` for a single row.
-    sent: Option<Arc<Sent>>,
     /// The time at which the chunk was first sent.
     pub(super) since: Option<Instant>,
     /// The number of times that it was sent.
@@ -45,18 +43,18 @@ impl Chunk {
         most: usize,
     ) -> Option<Self> {
         let first = rows.pop_front()?;
-        let alone = |row: Row| Self::new(partition, Arc::clone(&row.request), None, vec![row]);
+        let alone = |row: Row| Self::new(partition, Arc::clone(&row.request), vec![row]);
         if (rows.is_empty() || most < 2) && first.request.path.len() <= PATH_BYTES {
             return Some(alone(first));
         }
         let mut batch = Batch::new(target.clone());
-        if push(&mut batch, &first).is_err() {
+        if batch.push(&first.request).is_err() {
             return Some(alone(first));
         }
         let mut taken = vec![first];
         while taken.len() < most
             && let Some(row) = rows.front()
-            && push(&mut batch, row).is_ok()
+            && batch.push(&row.request).is_ok()
         {
             taken.extend(rows.pop_front());
         }
@@ -66,9 +64,7 @@ impl Chunk {
             return Some(alone(row));
         }
         match batch.finish() {
-            Ok((request, sent)) => {
-                Some(Self::new(partition, Arc::new(request), Some(Arc::new(sent)), taken))
-            }
+            Ok(request) => Some(Self::new(partition, Arc::new(request), taken)),
             Err(_) => {
                 // Rows that were checked one by one do not fail here. Sent one by one, each has a response.
                 let mut taken = VecDeque::from(taken);
@@ -79,17 +75,11 @@ impl Chunk {
         }
     }
 
-    fn new(
-        partition: &Arc<str>,
-        request: Arc<Request>,
-        sent: Option<Arc<Sent>>,
-        rows: Vec<Row>,
-    ) -> Self {
+    fn new(partition: &Arc<str>, request: Arc<Request>, rows: Vec<Row>) -> Self {
         Self {
             partition: Arc::clone(partition),
             rows,
             request,
-            sent,
             since: None,
             attempts: 0,
             failures: 0,
@@ -113,11 +103,6 @@ impl Chunk {
         self.is_regrouped && self.rows.len() > 1
     }
 
-    /// The keys in the transaction; `None` for a single row.
-    pub(super) fn sent(&self) -> Option<&Sent> {
-        self.sent.as_deref()
-    }
-
     /// Makes new chunks of rows of this one, each of at most `most`.
     pub(super) fn regroup(&self, target: &Target, rows: Vec<Row>, most: usize) -> Vec<Self> {
         let Self { ref partition, since, open, refusals, .. } = *self;
@@ -134,8 +119,4 @@ impl Chunk {
         let rows = mem::take(&mut self.rows);
         self.regroup(target, rows, 1)
     }
-}
-
-fn push(batch: &mut Batch, row: &Row) -> Result<(), Refused> {
-    batch.push(&row.request, &row.key.partition_key, &row.key.row_key)
 }

@@ -144,7 +144,7 @@ impl<T: TableEntity> Transaction<T> {
 
     /// Adds a write of an entity of any type.
     pub(super) fn add_write<U: TableEntity>(self, entity: &U, write: Write<'_>) -> Self {
-        self.add_operation(|batch| batch.write(entity, write))
+        self.add_operation(|batch| batch.write(None, entity, write))
     }
 
     /// Adds an operation. The first refusal becomes the result of the transaction.
@@ -215,14 +215,14 @@ impl<T> Transaction<T> {
         if let Some(refusal) = self.refusal {
             return Err(refusal);
         }
-        let (mut request, sent) = self.batch.finish()?;
+        let mut request = self.batch.finish()?;
         if let Some(id) = self.write_id {
             request.set_write_id(id)?;
         }
         let trace = self.core.trace(request.operation, &request.resource);
         let trace = trace.batch(self.operations).expecting(self.expects);
         let (core, options) = (&self.core, &self.options);
-        let work = pin!(outcome::write(core, &request, Some(&sent), options, &trace));
+        let work = pin!(outcome::write(core, &request, options, &trace));
         trace.run(work).await
     }
 }

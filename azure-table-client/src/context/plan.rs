@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
-use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker};
+use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker, Wire};
 use crate::client_core::ClientCore;
 use crate::clock::SharedClock;
-use crate::edm::EdmValue;
 use crate::entity::EntityKey;
 use crate::error::Error;
+use crate::operation::Request;
 use crate::operation::entity;
-use crate::operation::transaction::{self, Batch, Refused};
-use crate::operation::{Request, Target};
+use crate::operation::transaction::{Batch, Refused};
 use crate::outcome::MapEntity;
 use crate::wire::Operation;
 
@@ -58,8 +57,7 @@ pub(super) struct Candidate {
     pub(super) key: EntityKey,
     /// The change as it is tracked.
     pub(super) change: Change,
-    /// The change as it is sent: after the hook for writing, with its write id.
-    pub(super) wire: Change,
+    pub(super) wire: Wire,
     /// Its index in the report.
     pub(super) result: usize,
 }
@@ -69,8 +67,6 @@ pub(super) struct Candidate {
 pub(super) struct RequestGroup {
     pub(super) table: Arc<str>,
     pub(super) request: Arc<Request>,
-    /// `None` for a single operation.
-    pub(super) sent: Option<transaction::Sent>,
     pub(super) changes: Vec<Candidate>,
 }
 
@@ -110,7 +106,7 @@ pub(super) fn candidate(
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
-    let wire = wire(tracked, &change, hook, tracker.write_id(), clock)?;
+    let wire = wire(tracked, &change, hook, tracker.has_write_id(), clock)?;
     let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
     Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
 }
@@ -119,25 +115,20 @@ fn wire(
     tracked: &Tracked,
     change: &Change,
     hook: Option<&mut EntityHook>,
-    write_id: Option<&str>,
+    has_write_id: bool,
     clock: &SharedClock,
-) -> Result<Change, Error> {
-    let mut wire = change.clone();
-    let Some(written) = wire.properties_mut() else { return Ok(wire) };
+) -> Result<Wire, Error> {
+    let mut change = change.clone();
+    let Some(written) = change.properties_mut() else {
+        return Ok(Wire { change, write_id: None });
+    };
     if let Some(hook) = hook {
         let mut entity = MapEntity::new(tracked.key(), written).to_dynamic();
         hook(&mut entity);
         *written = Arc::new(entity.into_parts().1.into_iter().collect());
     }
-    if let Some(column) = write_id {
-        Arc::make_mut(written).insert(column.to_owned(), clock.random_id()?.into());
-    }
-    Ok(wire)
-}
-
-/// The target of writes whose ids are among their properties.
-fn target(core: &ClientCore, table: &Arc<str>) -> Target {
-    Target { write_id: None, ..core.target(table) }
+    let write_id = if has_write_id { Some(clock.random_id()?) } else { None };
+    Ok(Wire { change, write_id })
 }
 
 /// Returns the requests for these changes. Every error is found here, before anything is sent.
@@ -177,13 +168,13 @@ fn repeat(
     });
     match same.as_deref() {
         None => Ok(group),
-        Some([candidate]) if group.sent.is_none() => single(tracker, candidate, core),
+        Some([candidate]) if !group.is_transaction() => single(tracker, candidate, core),
         Some(changes) => {
-            let mut batch = Batch::new(target(core, &group.table));
+            let mut batch = Batch::new(core.target(&group.table));
             for candidate in changes {
                 push(tracker, &mut batch, candidate)?;
             }
-            finish(&group.table, batch, changes.to_vec(), tracker)
+            finish(&group.table, batch, changes.to_vec())
         }
     }
 }
@@ -199,52 +190,41 @@ fn single(
     core: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let Candidate { table, key, wire, .. } = candidate;
-    let target = target(core, table);
+    let target = core.target(table);
     let condition = tracked(tracker, candidate)?.if_match();
-    let request = match wire.write(condition) {
+    let request = match wire.change.write(condition) {
         Some((write, properties)) => {
-            entity::checked_write(&target, &MapEntity::new(key, properties), write)
+            entity::checked_write(&target, wire.write_id, &MapEntity::new(key, properties), write)
         }
         None => entity::delete(target.protocol, table, key, condition),
     };
     let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
-    Ok(group(table, request, None, vec![candidate.clone()], tracker))
+    Ok(RequestGroup::new(table, request, vec![candidate.clone()]))
 }
 
 fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
     let condition = tracked(tracker, candidate)?.if_match();
-    match candidate.wire.write(condition) {
+    match candidate.wire.change.write(condition) {
         Some((write, properties)) => {
-            batch.write(&MapEntity::new(&candidate.key, properties), write)
+            let entity = MapEntity::new(&candidate.key, properties);
+            batch.write(candidate.wire.write_id, &entity, write)
         }
         None => batch.delete(&candidate.key, condition),
     }
 }
 
-fn finish(
-    table: &Arc<str>,
-    batch: Batch,
-    changes: Vec<Candidate>,
-    tracker: &Tracker,
-) -> Result<RequestGroup, Error> {
-    let (request, sent) = batch.finish()?;
-    Ok(group(table, request, Some(sent), changes, tracker))
+fn finish(table: &Arc<str>, batch: Batch, changes: Vec<Candidate>) -> Result<RequestGroup, Error> {
+    Ok(RequestGroup::new(table, batch.finish()?, changes))
 }
 
-fn group(
-    table: &Arc<str>,
-    request: Request,
-    sent: Option<transaction::Sent>,
-    changes: Vec<Candidate>,
-    tracker: &Tracker,
-) -> RequestGroup {
-    let id = |change: &Candidate| match change.wire.properties()?.get(tracker.write_id()?)? {
-        EdmValue::Guid(id) => Some(*id),
-        _ => None,
-    };
-    let write_id = changes.iter().find_map(id);
-    let request = Arc::new(Request { write_id, ..request });
-    RequestGroup { table: Arc::clone(table), request, sent, changes }
+impl RequestGroup {
+    fn new(table: &Arc<str>, request: Request, changes: Vec<Candidate>) -> Self {
+        Self { table: Arc::clone(table), request: Arc::new(request), changes }
+    }
+
+    pub(super) fn is_transaction(&self) -> bool {
+        self.request.operation == Operation::Transaction
+    }
 }
 
 fn atomic(
@@ -253,7 +233,7 @@ fn atomic(
     core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
-    let mut batch = Batch::new(target(core, &first.table));
+    let mut batch = Batch::new(core.target(&first.table));
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
@@ -264,7 +244,7 @@ fn atomic(
         }
         push(tracker, &mut batch, candidate)?;
     }
-    Ok(vec![finish(&first.table, batch, candidates.to_vec(), tracker)?])
+    Ok(vec![finish(&first.table, batch, candidates.to_vec())?])
 }
 
 fn per_partition(
@@ -277,7 +257,7 @@ fn per_partition(
     let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
-        let batch_of = |table| Batch::new(target(core, table));
+        let batch_of = |table| Batch::new(core.target(table));
         let index = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
             open.push((Arc::clone(&candidate.table), batch_of(&candidate.table), Vec::new()));
             open.len() - 1
@@ -287,7 +267,7 @@ fn per_partition(
             Ok(()) => {}
             Err(Refused::Full(_)) if batch.len() > 0 => {
                 let full = std::mem::replace(batch, batch_of(table));
-                groups.push(finish(table, full, std::mem::take(changes), tracker)?);
+                groups.push(finish(table, full, std::mem::take(changes))?);
                 push(tracker, batch, candidate)?;
             }
             Err(refused) => return Err(refused.into()),
@@ -295,7 +275,7 @@ fn per_partition(
         changes.push(candidate.clone());
     }
     for (table, batch, changes) in open {
-        groups.push(finish(&table, batch, changes, tracker)?);
+        groups.push(finish(&table, batch, changes)?);
     }
     Ok(groups)
 }

@@ -11,7 +11,7 @@ use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Evidence, Verdict, Wrote};
+use crate::outcome::{self, Evidence, SentWrite, Verdict};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// The findings about the entities of one request.
@@ -42,6 +42,7 @@ impl TableContext {
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
         let policy = outcome::policy(&self.core, &options.call);
+        let format = self.core.protocol.format();
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
         let keys: Vec<_> = keys.into_iter().collect();
         let is_expired = |attempt: &OpenAttempt| outcome::is_expired(&self.core, attempt.sent.end);
@@ -57,7 +58,7 @@ impl TableContext {
         for (attempt, is_expired) in attempts.iter().zip(expired) {
             let verdict = outcome::judge(
                 Evidence {
-                    writes: &Wrote::all_of(&attempt.request).unwrap_or_default(),
+                    writes: &SentWrite::all_of(&attempt.request, format).unwrap_or_default(),
                     rows: &rows,
                     write_id: self.core.settings.write_id.as_deref(),
                     since: None,

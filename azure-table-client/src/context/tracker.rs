@@ -20,7 +20,7 @@ use crate::{ETag, IfMatch};
 
 pub(crate) use attempts::OpenAttempt;
 pub use change::EntityState;
-pub(crate) use change::{Add, Change};
+pub(crate) use change::{Add, Change, Wire};
 pub(crate) use edit::Values;
 pub use merge::MergeOption;
 pub(crate) use merge::ServerRow;
@@ -180,8 +180,8 @@ impl Tracker {
         Self { dialect, write_id, ..Self::default() }
     }
 
-    pub(crate) fn write_id(&self) -> Option<&str> {
-        self.write_id.as_deref()
+    pub(crate) const fn has_write_id(&self) -> bool {
+        self.write_id.is_some()
     }
 
     pub(crate) fn identity(&self, table: &str, key: &EntityKey) -> Identity {

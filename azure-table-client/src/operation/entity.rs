@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::Method;
 use uuid::Uuid;
 
-use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
+use super::{Effect, Header, Reply, Request, Stored, Target, Wrote, if_match, unsupported};
 use crate::IfMatch;
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
@@ -67,6 +67,20 @@ impl Write<'_> {
         }
     }
 
+    pub(super) const fn condition(&self) -> Option<&IfMatch> {
+        match self {
+            Self::Update(_, condition) => Some(condition),
+            Self::Insert | Self::Upsert(_) => None,
+        }
+    }
+
+    pub(super) const fn effect(self) -> Effect {
+        match self {
+            Self::Update(Update::Merge, _) | Self::Upsert(Update::Merge) => Effect::Some,
+            Self::Insert | Self::Update(..) | Self::Upsert(_) => Effect::Whole,
+        }
+    }
+
     /// Returns the header with the condition or the preference; an error for an upsert in a version without upserts.
     pub(super) fn header(self, protocol: Protocol) -> Result<Option<Header>, Error> {
         match self {
@@ -100,11 +114,12 @@ impl Write<'_> {
 /// A write of an entity.
 pub(crate) fn checked_write<T: TableEntity>(
     target: &Target,
+    id: Option<Uuid>,
     entity: &T,
     write: Write<'_>,
 ) -> Result<Request, Error> {
     let keys = checked_keys(target.protocol, &target.table, entity)?;
-    self::write(target, None, entity, &keys, write)
+    self::write(target, id, entity, &keys, write)
 }
 
 /// A write of the entity with these keys, which are checked. If the target has a column for write ids,
@@ -122,12 +137,14 @@ pub(crate) fn write<T: TableEntity>(
     let new_id =
         |column| Ok::<_, Error>((column, id.map_or_else(|| target.clock.random_id(), Ok)?));
     let write_id = target.write_id.as_deref().map(new_id).transpose()?;
-    protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
+    let write_id =
+        protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
     let mut path = String::with_capacity(32 + table.len() + keys.0.len() + keys.1.len());
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
-    let (header, write_id) = (write.header(*protocol)?, write_id.map(|(_, id)| id));
-    Ok(Request { header, write_id, ..request.payload(*protocol, body) })
+    let wrote = Wrote::new(EntityKey::new(keys.0, keys.1), write, 0..body.len(), write_id);
+    let (header, writes) = (write.header(*protocol)?, vec![wrote]);
+    Ok(Request { header, writes, ..request.payload(*protocol, body) })
 }
 
 pub(crate) fn delete(
@@ -136,12 +153,16 @@ pub(crate) fn delete(
     key: &EntityKey,
     condition: &IfMatch,
 ) -> Result<Request, Error> {
-    Request::new(Operation::Delete, table, Method::DELETE, checked_path(protocol, table, key)?)
-        .if_match(condition)
+    let path = checked_path(protocol, table, key)?;
+    let request = Request::new(Operation::Delete, table, Method::DELETE, path);
+    let writes = vec![Wrote::delete(key.clone(), condition)];
+    Ok(Request { writes, ..request.if_match(condition)? })
 }
 
 pub(crate) fn get(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Request, Error> {
-    Ok(Request::new(Operation::Get, table, Method::GET, checked_path(protocol, table, key)?))
+    let path = checked_path(protocol, table, key)?;
+    let request = Request::new(Operation::Get, table, Method::GET, path);
+    Ok(Request { key: Some(key.clone()), ..request })
 }
 
 fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<String, Error> {
@@ -173,7 +194,7 @@ pub(super) fn valid_keys<T: TableEntity>(
 /// Reads the entity that a request addresses, and whether its keys are those of the request.
 struct Addressed<'r, R> {
     reader: R,
-    path: &'r str,
+    key: Option<&'r EntityKey>,
 }
 
 impl<T, R: ReadRow<T>> ReadRow<(T, bool)> for Addressed<'_, R> {
@@ -186,9 +207,10 @@ impl<T, R: ReadRow<T>> ReadRow<(T, bool)> for Addressed<'_, R> {
     }
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<(T, bool), DecodeError> {
-        let is_addressed = row.key_texts().is_none_or(|(partition_key, row_key)| {
-            encoding::addresses(self.path, partition_key, row_key)
-        });
+        let is_addressed = self
+            .key
+            .zip(row.key_texts())
+            .is_none_or(|(key, texts)| (&*key.partition_key, &*key.row_key) == texts);
         Ok((self.reader.read_row(row)?, is_addressed))
     }
 }
@@ -200,7 +222,7 @@ fn read_addressed<T>(
     (format, form): (PayloadFormat, Form),
     reader: impl ReadRow<T>,
 ) -> Result<T, Error> {
-    let reader = Addressed { reader, path: &request.path };
+    let reader = Addressed { reader, key: request.key.as_ref() };
     let (value, is_addressed) = format
         .read_one(&reply.body, form, &reader)
         .map_err(|error| reply.read_error(error, request))?;
@@ -290,15 +312,15 @@ mod tests {
     }
 
     fn insert(table: &str, entity: &DynamicEntity) -> Result<Request, Error> {
-        checked_write(&target(table), entity, Write::Insert)
+        checked_write(&target(table), None, entity, Write::Insert)
     }
 
     fn update(way: Update, condition: &IfMatch) -> Result<Request, Error> {
-        checked_write(&target("Blogs"), &blog(), Write::Update(way, condition))
+        checked_write(&target("Blogs"), None, &blog(), Write::Update(way, condition))
     }
 
     fn upsert(way: Update) -> Result<Request, Error> {
-        checked_write(&target("Blogs"), &blog(), Write::Upsert(way))
+        checked_write(&target("Blogs"), None, &blog(), Write::Upsert(way))
     }
 
     fn blog() -> DynamicEntity {

@@ -101,7 +101,7 @@ pub(crate) fn foreign(
 /// cannot be read has no keys.
 fn has_keys(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
     let inserted: Option<EntityKey> = read_created(headers, body, &KeysOnly);
-    inserted.is_none_or(|key| request.entity_key().is_none_or(|own| own == key))
+    inserted.is_none_or(|key| request.entity_key().is_none_or(|own| *own == key))
 }
 
 fn read_created<T>(headers: &HeaderMap, body: &[u8], reader: &dyn ReadRow<T>) -> Option<T> {
@@ -137,11 +137,11 @@ fn names_resource(request: &Request, status: StatusCode, headers: &HeaderMap, bo
             let table = request.path.trim_start_matches('/');
             let keys = resource.strip_prefix(table).filter(|keys| keys.starts_with('('));
             let keys = keys.and_then(encoding::keys_of_path);
-            keys.is_some_and(|keys| request.entity_key() == Some(keys.into()))
+            keys.is_some_and(|keys| request.entity_key() == Some(&keys.into()))
         }
         (Operation::Insert, None) => {
             let key = || read_created(headers, body, &KeysOnly);
-            has_etag && key().is_some_and(|key| request.entity_key() == Some(key))
+            has_etag && key().is_some_and(|key| request.entity_key() == Some(&key))
         }
         _ => false,
     }

@@ -129,7 +129,7 @@ impl Reply {
     fn describe(&self, error: Error, request: &Request) -> Error {
         error
             .with_operation(request.operation, &request.resource)
-            .with_entity_key(|| request.entity_key())
+            .with_entity_key(|| request.entity_key().cloned())
             .with_reply(self.status, self.request_id())
             .with_attempts(self.attempts, &self.client_request_id)
     }

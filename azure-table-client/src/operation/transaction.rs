@@ -7,7 +7,7 @@
 mod response;
 mod row_keys;
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, header};
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
-use super::{Header, Request, ResponseInfo, Target};
+use super::{Header, Request, ResponseInfo, Target, Wrote};
 use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
@@ -65,7 +65,7 @@ impl Deref for Committed {
 #[derive(Debug)]
 pub(crate) struct Batch {
     target: Target,
-    /// The id of the writes; drawn with the first one that is encoded here.
+    /// The id of the writes that have no id of their own; drawn with the first of them.
     write_id: Option<Uuid>,
     /// The boundaries of the body, and of the changeset that is in it; drawn with the first operation.
     outer: String,
@@ -75,7 +75,7 @@ pub(crate) struct Batch {
     /// The lines of the headers of all operations, and of those with a body.
     headers: String,
     content_type: String,
-    partition_key: Option<String>,
+    writes: Vec<Wrote>,
     row_keys: RowKeys,
 }
 
@@ -111,13 +111,6 @@ impl From<Error> for Refused {
     }
 }
 
-/// The keys of the operations in a request, by index.
-#[derive(Debug)]
-pub(crate) struct Sent {
-    partition_key: String,
-    row_keys: RowKeys,
-}
-
 impl Batch {
     pub(crate) fn new(target: Target) -> Self {
         // The response contains no property, so that the level of JSON does not matter.
@@ -135,7 +128,7 @@ impl Batch {
             body: Vec::with_capacity(1024),
             headers,
             content_type: header_lines(content_type),
-            partition_key: None,
+            writes: Vec::new(),
             row_keys: RowKeys::default(),
         }
     }
@@ -155,7 +148,7 @@ impl Batch {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.row_keys.len()
+        self.writes.len()
     }
 
     /// The bytes of the body with its closing boundaries.
@@ -169,8 +162,10 @@ impl Batch {
         self.protocol().dialect().transaction_bytes()
     }
 
+    /// Adds a write with the id `id`, or with the id of the batch.
     pub(crate) fn write<T: TableEntity>(
         &mut self,
+        id: Option<Uuid>,
         entity: &T,
         write: Write<'_>,
     ) -> Result<(), Refused> {
@@ -187,25 +182,26 @@ impl Batch {
             header: header.as_ref(),
             has_body: true,
         };
-        let id = match (&self.target.write_id, self.write_id) {
-            (Some(_), None) => {
-                Some(self.target.clock.random_id().map_err(|error| of_entity(error.into()))?)
-            }
-            (_, id) => id,
-        };
-        self.add(
+        if self.write_id.is_none() && id.is_none() && self.target.write_id.is_some() {
+            let drawn = self.target.clock.random_id();
+            self.write_id = Some(drawn.map_err(|error| of_entity(error.into()))?);
+        }
+        let id = id.or(self.write_id);
+        let mut offset = None;
+        let body = self.add(
             head,
             keys,
             |out, target| write.path(out, &target.table, keys.0, keys.1),
             |out, Target { protocol, write_id, .. }| {
                 let write_id = write_id.as_deref().zip(id);
                 let format = protocol.format();
-                format
+                offset = format
                     .write_entity(out, entity, keys, write_id, protocol.dialect())
-                    .map_err(|error| of_entity(error.into()))
+                    .map_err(|error| of_entity(error.into()))?;
+                Ok(())
             },
         )?;
-        self.write_id = id;
+        self.record(Wrote::new(EntityKey::new(keys.0, keys.1), write, body, offset));
         Ok(())
     }
 
@@ -226,16 +222,19 @@ impl Batch {
             .map_err(|error| {
                 Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
             })?;
-        self.push(&request, &key.partition_key, &key.row_key)
+        self.push(&request)
     }
 
-    /// Adds the operation of a request.
-    pub(crate) fn push(
-        &mut self,
-        request: &Request,
-        partition_key: &str,
-        row_key: &str,
-    ) -> Result<(), Refused> {
+    /// Adds the operation of a request that writes one entity.
+    pub(crate) fn push(&mut self, request: &Request) -> Result<(), Refused> {
+        for write in &request.writes {
+            let body = self.push_body(request, &write.key)?;
+            self.record(Wrote { body, ..write.clone() });
+        }
+        Ok(())
+    }
+
+    fn push_body(&mut self, request: &Request, key: &EntityKey) -> Result<Range<usize>, Refused> {
         let head = Head {
             operation: request.operation,
             method: &request.method,
@@ -244,25 +243,29 @@ impl Batch {
         };
         self.add(
             head,
-            (partition_key, row_key),
+            (&key.partition_key, &key.row_key),
             |out, _| out.extend_from_slice(request.path.as_bytes()),
             |out, _| {
                 out.extend_from_slice(&request.body);
                 Ok(())
             },
-        )?;
-        self.write_id = self.write_id.or(request.write_id);
-        Ok(())
+        )
     }
 
-    /// Adds an operation, whose path and body are appended to the buffer. A refused operation changes nothing.
+    fn record(&mut self, wrote: Wrote) {
+        self.row_keys.push(&wrote.key.row_key);
+        self.writes.push(wrote);
+    }
+
+    /// Adds an operation, whose path and body are appended to the buffer, and returns the position of the body. A
+    /// refused operation changes nothing.
     fn add(
         &mut self,
         head: Head<'_>,
         (partition_key, row_key): (&str, &str),
         path: impl FnOnce(&mut Vec<u8>, &Target),
         body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
+    ) -> Result<Range<usize>, Refused> {
         self.check(partition_key, row_key)
             .and_then(|()| Ok(self.begin()?))
             .map_err(|refused| self.refusal(refused, head, partition_key, row_key))?;
@@ -278,12 +281,19 @@ impl Batch {
         let content_type = if head.has_body { &*self.content_type } else { "" };
         let own = head.header.map(|(name, value)| (*name, value));
         request.headers(Some(index), &[&self.headers, tunnelled, content_type], own);
-        if !head.has_body {
+        let written = if head.has_body {
+            request.body(|out| body(out, target))
+        } else {
             request.without_body();
-        } else if let Err(refused) = request.body(|out| body(out, target)) {
-            self.body.truncate(end);
-            return Err(refused);
-        }
+            Ok(0..0)
+        };
+        let position = match written {
+            Ok(position) => position,
+            Err(refused) => {
+                self.body.truncate(end);
+                return Err(refused);
+            }
+        };
         let (bytes, most) = (self.bytes(), self.max_bytes());
         if bytes > most {
             self.body.truncate(end);
@@ -293,11 +303,7 @@ impl Batch {
             )));
             return Err(self.refusal(full, head, partition_key, row_key));
         }
-        if self.partition_key.is_none() {
-            self.partition_key = Some(partition_key.to_owned());
-        }
-        self.row_keys.push(row_key);
-        Ok(())
+        Ok(position)
     }
 
     /// Adds the operation to the error that refuses it.
@@ -320,7 +326,7 @@ impl Batch {
     }
 
     fn check(&self, partition_key: &str, row_key: &str) -> Result<(), Refused> {
-        if let Some(partition) = &self.partition_key
+        if let Some(partition) = self.writes.first().map(|first| &first.key.partition_key)
             && partition != partition_key
         {
             return Err(Refused::Invalid(Error::invalid_input(format!(
@@ -328,7 +334,7 @@ impl Batch {
                  earlier ones are in {partition:?}"
             ))));
         }
-        if self.row_keys.contains(row_key) {
+        if self.row_keys.contains(row_key, &self.writes) {
             return Err(Refused::Invalid(Error::invalid_input(
                 "entity appears twice in the transaction",
             )));
@@ -341,18 +347,16 @@ impl Batch {
         Ok(())
     }
 
-    /// Returns the request, and the keys in it.
-    pub(crate) fn finish(mut self) -> Result<(Request, Sent), Error> {
+    pub(crate) fn finish(mut self) -> Result<Request, Error> {
         self.target.protocol.dialect().check_table_name(&self.target.table)?;
-        let Some(partition_key) = self.partition_key else {
+        if self.writes.is_empty() {
             return Err(Error::invalid_input("a transaction has at least one operation"));
-        };
+        }
         Writer::new(&mut self.body, &self.inner).close();
         Writer::new(&mut self.body, &self.outer).close();
         let request =
             batch_request(Operation::Transaction, &self.target.table, &self.outer, self.body)?;
-        let request = Request { write_id: self.write_id, ..request };
-        Ok((request, Sent { partition_key, row_keys: self.row_keys }))
+        Ok(Request { writes: self.writes, ..request })
     }
 }
 
@@ -392,9 +396,8 @@ fn write_in_batch(
 ) -> Result<Request, Error> {
     let (table, base, clock) = (Arc::from(&*write.resource), Arc::from(base), Arc::clone(clock));
     let mut batch = Batch::new(Target { table, base, protocol, write_id: None, clock });
-    batch.push(write, "", "").map_err(|refused| Error::from(refused).with_batch(None, None))?;
-    let (request, _) = batch.finish()?;
-    Ok(Request { operation: write.operation, ..request })
+    batch.push(write).map_err(|refused| Error::from(refused).with_batch(None, None))?;
+    Ok(Request { operation: write.operation, ..batch.finish()? })
 }
 
 fn read_in_batch(
@@ -418,14 +421,4 @@ fn read_in_batch(
     batch.close();
     let request = batch_request(read.operation, &read.resource, &boundary, body)?;
     Ok(Request { selects: read.selects, needs_types: read.needs_types, ..request })
-}
-
-impl Sent {
-    fn key(&self, index: usize) -> Option<EntityKey> {
-        Some(EntityKey::new(&*self.partition_key, self.row_keys.get(index)?))
-    }
-
-    fn len(&self) -> usize {
-        self.row_keys.len()
-    }
 }

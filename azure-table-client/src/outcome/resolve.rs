@@ -8,14 +8,14 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tracing::debug;
 
 use super::claims::not_applied;
-use super::evidence::Wrote;
+use super::evidence::SentWrite;
 use super::read_back::read_back;
 use super::rules::{Evidence, Policy, Verdict, judge, judge_without_id};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::transaction::{self, Committed, Sent};
+use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Location, Reply, Request, table};
 use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type, is_transient};
 use crate::wire::headers::X_MS_REQUEST_ID;
@@ -81,18 +81,17 @@ fn left(core: &ClientCore, options: &CallOptions, start: Instant) -> CallOptions
     CallOptions { deadline: Some(left), ..options.clone() }
 }
 
-/// Sends the writes of one request, a transaction if `sent` is given, and returns their results.
+/// Sends the writes of one request, and returns their results.
 pub(crate) async fn write(
     core: &Arc<ClientCore>,
     request: &Request,
-    sent: Option<&Sent>,
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Committed, Error> {
     let start = core.clock.instant();
     let result = core.send(request, options, trace).await;
     let options = left(core, options, start);
-    let committed = Box::pin(settle(core, request, sent, &options, Some(start), result)).await?;
+    let committed = Box::pin(settle(core, request, &options, Some(start), result)).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }
@@ -103,14 +102,13 @@ pub(crate) async fn write(
 pub(crate) async fn settle(
     core: &Arc<ClientCore>,
     request: &Request,
-    sent: Option<&Sent>,
     options: &CallOptions,
     start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Committed, Error> {
     let error = match resolve(core, request, options, start, result).await? {
         Resolved::Applied(applied) => return Ok(applied.into_committed()),
-        Resolved::Reply(reply) => match transaction::results(reply, request, sent) {
+        Resolved::Reply(reply) => match transaction::results(reply, request) {
             // The service accepted the batch, and its response cannot be read.
             Err(error) if error.status() == Some(202) => error,
             results => return results,
@@ -118,7 +116,7 @@ pub(crate) async fn settle(
     };
     match resolve(core, request, options, start, Err(error)).await? {
         Resolved::Applied(applied) => Ok(applied.into_committed()),
-        Resolved::Reply(reply) => transaction::results(reply, request, sent),
+        Resolved::Reply(reply) => transaction::results(reply, request),
     }
 }
 
@@ -201,7 +199,7 @@ impl Doubt {
                 StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED,
                 None,
             ) => {
-                let is_conflict = request.write_id.is_some()
+                let is_conflict = request.has_write_id()
                     && reply.error_code().is_none_or(|code| {
                         code != ErrorCode::TableBeingDeleted && code != ErrorCode::TableNotFound
                     });
@@ -251,10 +249,11 @@ async fn read(
         Doubt::Refused { .. } | Doubt::Conflict => options.retry.clone(),
     };
     let options = CallOptions { retry, ..options.clone() };
-    let Some(writes) = Wrote::all_of(request) else {
+    if request.writes.is_empty() {
         return Some((read_table(core, request, &options, policy).await?, vec![None]));
-    };
-    let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
+    }
+    let writes = SentWrite::all_of(request, core.protocol.format())?;
+    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
     let is_expired = doubt.open().is_some_and(|open| is_expired(core, open));
     let mut rows = match read_back(core, &request.resource, &keys, &options).await {
         Ok(rows) => rows,
@@ -284,7 +283,7 @@ async fn read(
         policy,
     );
     debug!(?verdict, "read back whether a write was applied");
-    let etags = writes.iter().map(|write| rows.remove(&write.key).map(|row| row.etag)).collect();
+    let etags = writes.iter().map(|write| rows.remove(write.key()).map(|row| row.etag)).collect();
     Some((verdict, etags))
 }
 

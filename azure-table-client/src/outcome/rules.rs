@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use super::evidence::{Found, RowState, Wrote};
+use super::evidence::{Found, RowState, SentWrite};
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::MatchingState;
@@ -22,7 +22,7 @@ use crate::operation::Confirmation;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence<'e> {
     /// The write, or the operations of a transaction, which are all applied or not at all.
-    pub(crate) writes: &'e [Wrote],
+    pub(crate) writes: &'e [SentWrite<'e>],
     /// The rows that the primary holds now.
     pub(crate) rows: &'e HashMap<EntityKey, Found>,
     /// The column with the ids of writes.
@@ -60,7 +60,7 @@ pub(crate) enum Verdict {
 /// Decides whether a write was applied.
 pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
     let Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired } = evidence;
-    let row = |write: &Wrote| rows.get(&write.key);
+    let row = |write: &SentWrite<'_>| rows.get(write.key());
     let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
     let states: Vec<_> = states.collect();
     if states.contains(&RowState::HasWriteId) {
@@ -106,9 +106,9 @@ mod tests {
     use super::*;
     use crate::edm::EdmValue;
     use crate::entity::DynamicEntity;
-    use crate::operation::Target;
     use crate::operation::entity::{Update, Write};
     use crate::operation::transaction::Batch;
+    use crate::operation::{Request, Target};
     use crate::outcome::Properties;
     use crate::wire::Protocol;
     use crate::{ETag, IfMatch};
@@ -133,23 +133,27 @@ mod tests {
     }
 
     /// The writes of a transaction, in the rows `0`, `1` and so on.
-    fn writes(parts: &[(&str, Option<u128>)]) -> Vec<Wrote> {
+    fn request(parts: &[(&str, Option<u128>)]) -> Request {
         let tag = IfMatch::Tag(ETag::from("W/\"1\""));
         let mut batch = Batch::new(Target::of_test(Protocol::default()));
         for (at, (kind, id)) in parts.iter().enumerate() {
             let row = entity(&at.to_string(), "mine", *id);
             let added = match *kind {
-                "insert" => batch.write(&row, Write::Insert),
-                "upsert" => batch.write(&row, Write::Upsert(Update::Merge)),
-                "merge" => batch.write(&row, Write::Update(Update::Merge, &tag)),
-                "replace" => batch.write(&row, Write::Update(Update::Replace, &tag)),
-                "merge any" => batch.write(&row, Write::Update(Update::Merge, &IfMatch::Any)),
+                "insert" => batch.write(None, &row, Write::Insert),
+                "upsert" => batch.write(None, &row, Write::Upsert(Update::Merge)),
+                "merge" => batch.write(None, &row, Write::Update(Update::Merge, &tag)),
+                "replace" => batch.write(None, &row, Write::Update(Update::Replace, &tag)),
+                "merge any" => batch.write(None, &row, Write::Update(Update::Merge, &IfMatch::Any)),
                 "delete" => batch.delete(row.key(), &tag),
                 other => panic!("{other}"),
             };
             added.unwrap();
         }
-        Wrote::all_of(&batch.finish().unwrap().0).unwrap()
+        batch.finish().unwrap()
+    }
+
+    fn writes(request: &Request) -> Vec<SentWrite<'_>> {
+        SentWrite::all_of(request, Protocol::default().format()).unwrap()
     }
 
     fn rows(found: Vec<Option<Found>>) -> HashMap<EntityKey, Found> {
@@ -158,7 +162,10 @@ mod tests {
     }
 
     /// The evidence on a write with an open attempt.
-    fn evidence<'e>(writes: &'e [Wrote], rows: &'e HashMap<EntityKey, Found>) -> Evidence<'e> {
+    fn evidence<'e>(
+        writes: &'e [SentWrite<'e>],
+        rows: &'e HashMap<EntityKey, Found>,
+    ) -> Evidence<'e> {
         Evidence {
             writes,
             rows,
@@ -175,7 +182,8 @@ mod tests {
         found: Vec<Option<Found>>,
         policy: Policy,
     ) -> Verdict {
-        let (writes, rows) = (writes(parts), rows(found));
+        let (request, rows) = (request(parts), rows(found));
+        let writes = writes(&request);
         judge(evidence(&writes, &rows), policy)
     }
 
@@ -196,7 +204,8 @@ mod tests {
             ([("insert", None), ("delete", None)], vec![mine(), None], true),
             ([("delete", None), ("delete", None)], vec![None, None], false),
         ] {
-            let (writes, rows) = (writes(&parts), rows(found));
+            let (request, rows) = (request(&parts), rows(found));
+            let writes = writes(&request);
             let evidence = Evidence { write_id: None, ..evidence(&writes, &rows) };
             let exact = Policy { exact: true, accept_matching_state: false };
             assert_eq!(judge(evidence, exact), matches(lacks_write_id), "{parts:?}");
@@ -281,7 +290,8 @@ mod tests {
 
     #[test]
     fn an_unchanged_row_proves_more_once_the_attempts_have_expired() {
-        let writes = writes(&[("merge", None)]);
+        let request = request(&[("merge", None)]);
+        let writes = writes(&request);
         let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
         let evidence = evidence(&writes, &rows);
         let of = |evidence| judge(evidence, Policy::default());

@@ -100,18 +100,6 @@ pub fn keys_of_path(path: &str) -> Option<(String, String)> {
     Some((decoded(partition_key)?, decoded(row_key)?))
 }
 
-/// Whether a path addresses the entity with these keys. A path without keys addresses any.
-pub fn addresses(path: &str, partition_key: &str, row_key: &str) -> bool {
-    let is_plain = || {
-        let rest = path.strip_suffix("')")?.strip_suffix(row_key)?.strip_suffix("',RowKey='")?;
-        Some(rest.strip_suffix(partition_key)?.ends_with("(PartitionKey='"))
-    };
-    // A key with a % is encoded in the path.
-    let is_literal = !partition_key.contains('%') && !row_key.contains('%');
-    (is_literal && is_plain() == Some(true))
-        || keys_of_path(path).is_none_or(|(p, r)| (&*p, &*r) == (partition_key, row_key))
-}
-
 /// Appends `/Blogs`, the path for inserts.
 pub fn push_table_path(out: &mut impl TextBuffer, table: &str) {
     out.push_str("/");
@@ -202,18 +190,6 @@ mod tests {
             let table = if character == '$' { &text } else { &expected };
             assert_eq!(path, format!("/{table}(PartitionKey='{key}',RowKey='')"));
         }
-    }
-
-    #[test]
-    fn paths_address_one_entity() {
-        let keys = ["", "p", "it's", "100% +&='),(é😀", "',RowKey='", "it%27%27s", "it''s"];
-        for (partition, row) in keys.iter().flat_map(|p| keys.iter().map(move |r| (*p, *r))) {
-            let path = entity_path("T", partition, row);
-            for (p, r) in keys.iter().flat_map(|p| keys.iter().map(move |r| (*p, *r))) {
-                assert_eq!(addresses(&path, p, r), (p, r) == (partition, row), "{path} {p} {r}");
-            }
-        }
-        assert!(addresses("/$batch", "p", "r"));
     }
 
     #[test]

@@ -4,13 +4,17 @@ mod text;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use uuid::fmt::Hyphenated;
 
 use crate::dialect::Dialect;
 use crate::edm::EdmCow;
 use crate::entity::{EncodeError, PropertyName, PropertySink, PropertyWriter, TableEntity};
 
+const END: &str = "}";
+
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
-/// addressed, and the id of the write in its column. After an error `out` ends with a part of it.
+/// addressed, and the id of the write in its column. Returns the offset of that id in the body. After an error `out`
+/// ends with a part of the body.
 pub fn entity<T: TableEntity>(
     out: &mut Vec<u8>,
     entity: &T,
@@ -18,7 +22,7 @@ pub fn entity<T: TableEntity>(
     row_key: &str,
     write_id: Option<(&str, uuid::Uuid)>,
     dialect: Dialect,
-) -> Result<(), EncodeError> {
+) -> Result<Option<usize>, EncodeError> {
     let start = out.len();
     let mut body = Body(out);
     body.0.extend_from_slice(b"{\"PartitionKey\":");
@@ -29,8 +33,11 @@ pub fn entity<T: TableEntity>(
     let mut writer = writer.write_id(write_id).dialect(dialect);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
-    body.0.push(b'}');
-    Ok(dialect.check_body(body.0.len() - start)?)
+    body.0.extend_from_slice(END.as_bytes());
+    let length = body.0.len() - start;
+    dialect.check_body(length)?;
+    // The id is the last property, in quotes.
+    Ok(write_id.map(|_| length - END.len() - "\"".len() - Hyphenated::LENGTH))
 }
 
 /// `{"TableName":"…"}`.
@@ -130,7 +137,7 @@ impl PropertySink for Body<'_> {
             }
             EdmCow::Guid(v) => {
                 self.typed_member(name, "@odata.type\":\"Edm.Guid\"");
-                let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+                let mut text = [0; Hyphenated::LENGTH];
                 let text = v.as_hyphenated().encode_lower(&mut text);
                 self.quoted(|body| body.0.extend_from_slice(text.as_bytes()));
             }

@@ -53,7 +53,8 @@ impl PayloadFormat {
         }
     }
 
-    /// Writes an entity as the body of an insert, update or merge; see [`json_write::entity`].
+    /// Writes an entity as the body of an insert, update or merge, and returns the offset of the write id in it; see
+    /// [`json_write::entity`].
     pub fn write_entity<T: TableEntity>(
         self,
         out: &mut Vec<u8>,
@@ -61,7 +62,7 @@ impl PayloadFormat {
         (partition_key, row_key): (&str, &str),
         write_id: Option<(&str, uuid::Uuid)>,
         dialect: Dialect,
-    ) -> Result<(), EncodeError> {
+    ) -> Result<Option<usize>, EncodeError> {
         match self {
             Self::Json(_) => {
                 json_write::entity(out, entity, partition_key, row_key, write_id, dialect)

@@ -240,23 +240,22 @@ async fn read(
     first_sent: Option<Instant>,
 ) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(chunk.open), ..reply };
-    let (request, sent) = (chunk.request(), chunk.sent());
+    let request = chunk.request();
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
     if is_transient(status) || chunk.needs_proof_by_row() {
         // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
         // so that its success cannot be read: one row then does not prove the others.
-        return transaction::results(reply, request, sent);
+        return transaction::results(reply, request);
     }
-    outcome::settle(core, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
+    outcome::settle(core, request, &CallOptions::default(), first_sent, Ok(reply)).await
 }
 
 /// Reads back the rows of a chunk that is not sent again because of `error`.
 pub(super) async fn read_back(core: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
     let now = core.clock.instant();
     let options = CallOptions { deadline: Some(core.try_timeout), ..CallOptions::default() };
-    let (request, sent) = (chunk.request(), chunk.sent());
     let error = outcome::unknown(error);
-    let result = outcome::settle(&core, request, sent, &options, None, Err(error)).await;
+    let result = outcome::settle(&core, chunk.request(), &options, None, Err(error)).await;
     Response { chunk, sent_at: now, result, wait: None, is_final: true }
 }
 

@@ -172,7 +172,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn send_write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
-        let request = self.checked(|| entity::checked_write(&self.target, entity, write));
+        let request = self.checked(|| entity::checked_write(&self.target, None, entity, write));
         let request = request
             .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
         Call::new(&self.core, request, Reply::written)

@@ -15,7 +15,7 @@ use crate::client_core::ClientCore;
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};
 use crate::operation::{Confirmation, Reply, transaction};
-use crate::outcome::{self, Wrote};
+use crate::outcome::{self, SentWrite};
 use crate::pipeline::{CallTrace, error_type};
 
 /// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
@@ -47,8 +47,8 @@ impl TableContext {
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
-        let (request, sent) = (&group.request, group.sent.as_ref());
-        let mut error = match reply.and_then(|reply| transaction::results(reply, request, sent)) {
+        let request = &group.request;
+        let mut error = match reply.and_then(|reply| transaction::results(reply, request)) {
             Ok(committed) => {
                 let results = committed.operations.into_iter();
                 let results = results.map(|result| (Some(result.status), result.etag));
@@ -57,7 +57,7 @@ impl TableContext {
             Err(error) => error,
         };
         let is_deleted = options.missing_is_deleted
-            && sent.is_none()
+            && !group.is_transaction()
             && error.code() == Some(&ErrorCode::ResourceNotFound)
             && group.changes.iter().all(|candidate| candidate.change == Change::Delete);
         if error.outcome() == Outcome::Applied || is_deleted {
@@ -141,7 +141,7 @@ impl TableContext {
             self.tracker.get(&candidate.id).is_some_and(Tracked::has_earlier_attempt)
         };
         // A proxy may have delivered the request twice.
-        let may_be_repeated = group.request.write_id.is_some() && is_conflict;
+        let may_be_repeated = group.request.has_write_id() && is_conflict;
         let is_doubtful =
             is_open || may_be_repeated || (is_conflict && group.changes.iter().any(has_earlier));
         if !is_doubtful {
@@ -163,7 +163,7 @@ impl TableContext {
         options: &SaveOptions,
     ) -> FollowUp {
         let is_open = error.outcome() == Outcome::Unknown;
-        let failed = error.batch_index().filter(|_| group.sent.is_some());
+        let failed = error.batch_index().filter(|_| group.is_transaction());
         let failed = failed.and_then(|index| group.changes.get(index)).map(|it| it.result);
         let any_applied = group.changes.iter().any(|it| applied_earlier.contains_key(&it.id));
         let (mut again, mut is_done) = (Vec::new(), true);
@@ -257,12 +257,13 @@ async fn read_etags(
     group: &RequestGroup,
     options: &SaveOptions,
 ) -> HashMap<EntityKey, ETag> {
-    let writes = Wrote::all_of(&group.request).unwrap_or_default();
-    let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
+    let format = core.protocol.format();
+    let writes = SentWrite::all_of(&group.request, format).unwrap_or_default();
+    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
     let read = outcome::read_back(core, &group.table, &keys, &options.call);
     let mut rows = read.await.unwrap_or_default();
     let write_id = core.settings.write_id.as_deref();
-    let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
-    let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
+    let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(write.key())));
+    let keys: Vec<_> = left.map(|write| write.key().clone()).collect();
     keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
 }

@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::change::Change;
+use super::change::{Change, Wire};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
+use crate::edm::EdmValue;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::{Confirmation, Request};
@@ -22,8 +23,7 @@ const OPEN_ATTEMPTS: usize = 8;
 pub(crate) struct OpenAttempt {
     /// The change as it is tracked.
     pub(crate) change: Change,
-    /// The change as it was sent: after the hook for writing, with its write id.
-    wire: Change,
+    wire: Wire,
     condition: Option<IfMatch>,
     /// The request, which was applied as a whole or not at all.
     pub(crate) request: Arc<Request>,
@@ -52,7 +52,7 @@ impl OpenAttempt {
 }
 
 /// A change that is about to be sent: the entity, the change as it is tracked, and as it is sent.
-pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Change);
+pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Wire);
 
 impl Tracked {
     /// The open attempts in their order.
@@ -61,7 +61,7 @@ impl Tracked {
     }
 
     /// Returns the form in which a request sent this change under the current condition.
-    pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Change> {
+    pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Wire> {
         let condition = self.condition_of(change);
         let is_same = |attempt: &&OpenAttempt| {
             attempt.is_of(request)
@@ -77,14 +77,16 @@ impl Tracked {
     }
 
     /// Whether the row is the snapshot with the change that was sent, so that no other program wrote after it.
-    fn is_exact(&self, attempt: &OpenAttempt, row: &Properties) -> bool {
+    /// `write_id` is the column with the ids of writes.
+    fn is_exact(&self, attempt: &OpenAttempt, row: &Properties, write_id: Option<&str>) -> bool {
         let (Change::Merge(_), Known::All, Some(snapshot)) =
             (&attempt.change, &self.known, &self.snapshot)
         else {
             return true;
         };
-        let wire = attempt.wire.properties();
-        let is_written = |name: &str| wire.is_some_and(|set| set.contains_key(name));
+        let wire = attempt.wire.change.properties();
+        let is_written =
+            |name: &str| wire.is_some_and(|set| set.contains_key(name)) || write_id == Some(name);
         let mut others = row.iter().filter(|(name, _)| !is_written(name));
         others.all(|(name, value)| snapshot.get(name) == Some(value))
             && snapshot.keys().all(|name| is_written(name) || row.contains_key(name))
@@ -233,7 +235,9 @@ impl Tracker {
                     let row = rows.get(key);
                     // With the old ETag, the next update finds the conflict with a later writer.
                     let etag = row
-                        .filter(|row| tracked.is_exact(&own, &row.properties))
+                        .filter(|row| {
+                            tracked.is_exact(&own, &row.properties, self.write_id.as_deref())
+                        })
                         .map(|row| &row.etag);
                     let etag = etag.cloned();
                     self.applied(&id, own.change, &own.request, etag.as_ref());
@@ -252,13 +256,11 @@ impl Tracker {
     /// Applies the proof in a row that a query found: the attempt whose write id is in the row was applied.
     pub(crate) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
         let Some(column) = self.write_id.clone() else { return };
-        let Some(found) = row.properties.get(&*column) else { return };
+        let Some(EdmValue::Guid(found)) = row.properties.get(&*column) else { return };
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown) else { return };
-        let has_id = |it: &&OpenAttempt| {
-            it.wire.properties().and_then(|written| written.get(&*column)) == Some(found)
-        };
+        let has_id = |it: &&OpenAttempt| it.wire.write_id.as_ref() == Some(found);
         let Some(attempt) = tracked.attempts.iter().find(has_id).cloned() else { return };
-        let etag = tracked.is_exact(&attempt, &row.properties).then_some(&row.etag);
+        let etag = tracked.is_exact(&attempt, &row.properties, Some(&*column)).then_some(&row.etag);
         self.applied(id, attempt.change, &attempt.request, etag);
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::{Known, LastUpdate, Tracked, refusal};
 use crate::error::Error;
 use crate::operation::entity::{Update, Write};
@@ -55,13 +57,20 @@ pub(super) enum Pending {
     Delete,
 }
 
-/// A change as it is sent.
+/// A change as it is tracked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
     Add(Add, Arc<Properties>),
     Merge(Arc<Properties>),
     Put(Arc<Properties>),
     Delete,
+}
+
+/// A change as it is sent: after the hook for writing, with its write id.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wire {
+    pub(crate) change: Change,
+    pub(crate) write_id: Option<Uuid>,
 }
 
 impl Tracked {

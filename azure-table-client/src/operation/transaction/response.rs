@@ -5,16 +5,16 @@ use http::{HeaderName, StatusCode, header};
 use super::super::batch::messages;
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
-use super::{Committed, OperationResult, Sent};
+use super::{Committed, OperationResult};
 use crate::ETag;
 use crate::error::{Error, Outcome};
 use crate::wire::multipart::{Message, MultipartError};
 use crate::wire::{Operation, headers};
 
 /// Reads the response to a transaction.
-fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, Error> {
+fn committed(reply: Reply, request: &Request) -> Result<Committed, Error> {
     if reply.status != StatusCode::ACCEPTED {
-        return Err(refused(reply, None, request, sent));
+        return Err(refused(reply, None, request));
     }
     let messages = match messages(&reply.headers, &reply.body) {
         Ok(messages) => messages,
@@ -24,8 +24,8 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
     if let [message] = &*messages
         && status(message).is_none()
     {
-        let id = index_of_failure(message, sent.len());
-        return Err(refused(inner(&reply, message, request)?, id, request, sent));
+        let id = index_of_failure(message, request.writes.len());
+        return Err(refused(inner(&reply, message, request)?, id, request));
     }
     let mut operations = Vec::with_capacity(messages.len());
     for message in &messages {
@@ -37,8 +37,8 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
         operations.push(OperationResult { etag, status: status.as_u16() });
     }
-    if messages.len() != sent.len() {
-        let (results, operations) = (messages.len(), sent.len());
+    if messages.len() != request.writes.len() {
+        let (results, operations) = (messages.len(), request.writes.len());
         let message = format!("the response has {results} results for {operations} operations");
         return Err(reply.unexpected(message, request).with_outcome(Outcome::Unknown));
     }
@@ -70,13 +70,9 @@ fn are_in_order(messages: &[Message<'_>]) -> bool {
 }
 
 /// Reads the response to the writes of one request: a transaction, or a single write.
-pub(crate) fn results(
-    reply: Reply,
-    request: &Request,
-    sent: Option<&Sent>,
-) -> Result<Committed, Error> {
-    if let Some(sent) = sent {
-        return committed(reply, request, sent);
+pub(crate) fn results(reply: Reply, request: &Request) -> Result<Committed, Error> {
+    if request.operation == Operation::Transaction {
+        return committed(reply, request);
     }
     let (etag, response) = if request.operation == Operation::Delete {
         (None, reply.done(request)?)
@@ -102,11 +98,13 @@ pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmati
 }
 
 /// Returns the error of a response that refuses a transaction; `id` is the index of its part in the batch.
-fn refused(reply: Reply, id: Option<usize>, request: &Request, sent: &Sent) -> Error {
+fn refused(reply: Reply, id: Option<usize>, request: &Request) -> Error {
     let error = reply.into_error(request);
     // An index in the message takes precedence, if it is valid.
-    let index = error.batch_index().filter(|index| *index < sent.len()).or(id);
-    error.with_batch(index, index.and_then(|index| sent.key(index)))
+    let writes = &request.writes;
+    let index = error.batch_index().filter(|index| *index < writes.len()).or(id);
+    let failed = index.and_then(|index| writes.get(index));
+    error.with_batch(index, failed.map(|write| write.key.clone()))
 }
 
 /// Returns the response to the only operation of a batch.

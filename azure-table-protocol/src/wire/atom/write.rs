@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
+use uuid::fmt::Hyphenated;
 
 use super::{ATOM, DATA, METADATA};
 use crate::edm::{EdmCow, EdmType};
@@ -11,14 +12,16 @@ use crate::entity::{EncodeError, PropertyName, PropertySink, PropertyWriter, Tab
 use crate::wire::xml;
 
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
-/// addressed, and the id of the write in its column. After an error `out` ends with a part of it.
+/// addressed, and the id of the write in its column. Returns the offset of that id in the body. After an error `out`
+/// ends with a part of the body.
 pub fn entity<T: TableEntity>(
     out: &mut Vec<u8>,
     entity: &T,
     partition_key: &str,
     row_key: &str,
     write_id: Option<(&str, uuid::Uuid)>,
-) -> Result<(), EncodeError> {
+) -> Result<Option<usize>, EncodeError> {
+    let start = out.len();
     begin(out);
     property(out, "PartitionKey", &EdmCow::String(partition_key.into()));
     property(out, "RowKey", &EdmCow::String(row_key.into()));
@@ -26,8 +29,11 @@ pub fn entity<T: TableEntity>(
     let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
+    // The id is the last property.
+    let end_of_id = |column: &str| out.len() - start - format!("</d:{column}>").len();
+    let offset = write_id.map(|(column, _)| end_of_id(column) - Hyphenated::LENGTH);
     end(out);
-    Ok(())
+    Ok(offset)
 }
 
 /// The body that creates a table.

@@ -1,6 +1,7 @@
 //! Writing a body of parts.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use http::{HeaderName, HeaderValue, Method};
 
@@ -49,11 +50,11 @@ impl<'o> Writer<'o> {
         if body.is_empty() {
             return request.without_body();
         }
-        let written: Result<(), Infallible> = request.body(|out| {
+        let written: Result<_, Infallible> = request.body(|out| {
             out.extend_from_slice(body);
             Ok(())
         });
-        let Ok(()) = written;
+        let Ok(_) = written;
     }
 
     /// Begins a request with its method and the first piece of its address. The caller writes the path, the headers
@@ -125,8 +126,11 @@ impl RequestWriter<'_> {
         push_headers(self.out, None, further);
     }
 
-    /// Writes the body, and its length before it.
-    pub fn body<E>(self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    /// Writes the body, and its length before it. Returns its position in the whole.
+    pub fn body<E>(
+        self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Range<usize>, E> {
         // Most bodies of entities have a length of three digits.
         const UNKNOWN: &[u8; 3] = b"000";
         self.out.extend_from_slice(b"Content-Length: ");
@@ -143,8 +147,9 @@ impl RequestWriter<'_> {
         } else {
             self.out.splice(at..end, length.to_string().into_bytes());
         }
+        let end = self.out.len();
         self.out.extend_from_slice(b"\r\n");
-        Ok(())
+        Ok(end - length..end)
     }
 
     /// Ends a request that has no body.
