@@ -2,6 +2,7 @@
 
 pub(crate) mod access_policies;
 pub(crate) mod batch;
+pub(crate) mod committed;
 pub(crate) mod cursor;
 pub(crate) mod entity;
 pub(crate) mod key;

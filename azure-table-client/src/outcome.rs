@@ -1,19 +1,22 @@
 //! The only module that decides whether a write was applied.
 //!
 //! A response of the service closes its attempt. An attempt without such a response stays *open*: it may
-//! have been applied, or may be applied later. [`send`] and [`resolve`](fn@resolve) then read the rows back, and
-//! [`judge`] compares them with the write. Calls, transactions, contexts and bulk runs all use this module.
+//! have been applied, or may be applied later. [`open`](fn@open) then reads the rows back, and [`rules`] compare them with
+//! the write. Calls and transactions send with [`write`] and bulk runs settle with [`settle`](fn@settle); a context, which
+//! keeps the open writes of several saves, calls [`open`](fn@open) itself.
 
 mod claims;
 mod evidence;
+mod open;
 mod properties;
 mod read_back;
-mod resolve;
 mod rules;
+mod settle;
 
 pub(crate) use claims::{applied, not_applied, unknown};
-pub(crate) use evidence::{Found, SentWrite};
+pub(crate) use evidence::Found;
+pub(crate) use open::{Judged, OpenWrite, etags_left, is_expired, open, policy};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
-pub(crate) use resolve::{is_expired, policy, send, settle, write};
-pub(crate) use rules::{Evidence, Verdict, judge};
+pub(crate) use rules::Verdict;
+pub(crate) use settle::{Unconfirmed, settle, write};

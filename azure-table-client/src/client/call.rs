@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::error::Error;
+use crate::operation::committed::Committed;
 use crate::operation::{Reply, Request};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Expects};
@@ -49,10 +50,18 @@ use crate::pipeline::{CallOptions, Expects};
 pub struct Call<T> {
     core: Arc<ClientCore>,
     request: Result<Request, Error>,
-    read: fn(Reply, &Request) -> Result<T, Error>,
+    read: Read<T>,
     options: CallOptions,
     write_id: Option<Uuid>,
     expects: Option<Expects>,
+}
+
+/// Reads the result of a call.
+enum Read<T> {
+    /// From the response.
+    Reply(fn(Reply, &Request) -> Result<T, Error>),
+    /// From the settled outcome of a write.
+    Outcome(fn(Result<Committed, Error>) -> Result<T, Error>),
 }
 
 impl<T> Call<T> {
@@ -61,6 +70,19 @@ impl<T> Call<T> {
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
+        Self::with_read(core, request, Read::Reply(read))
+    }
+
+    /// A write, whose outcome is settled if its response is lost.
+    pub(super) fn write(
+        core: &Arc<ClientCore>,
+        request: Result<Request, Error>,
+        read: fn(Result<Committed, Error>) -> Result<T, Error>,
+    ) -> Self {
+        Self::with_read(core, request, Read::Outcome(read))
+    }
+
+    fn with_read(core: &Arc<ClientCore>, request: Result<Request, Error>, read: Read<T>) -> Self {
         let (core, options) = (Arc::clone(core), CallOptions::default());
         Self { core, request, read, options, write_id: None, expects: None }
     }
@@ -91,13 +113,16 @@ impl<T> Call<T> {
         let trace = trace.expecting(self.expects);
         // Pinned here, since a future that is passed on by value is stored twice and copied.
         let work = pin!(async {
-            if request.is_write() {
-                let resolved = outcome::send(&self.core, &request, &self.options, &trace).await?;
-                return (self.read)(resolved.into_reply(), &request);
-            }
+            let read = match self.read {
+                Read::Reply(read) => read,
+                Read::Outcome(read) => {
+                    let settled = outcome::write(&self.core, &request, &self.options, &trace);
+                    return read(settled.await);
+                }
+            };
             let read = |reply: Reply| {
                 let is_row = request.operation.is_entity_read() && reply.status.is_success();
-                let value = (self.read)(reply, &request)?;
+                let value = read(reply, &request)?;
                 if is_row {
                     trace.row();
                 }

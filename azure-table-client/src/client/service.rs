@@ -13,7 +13,7 @@ use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
 #[cfg(feature = "entra")]
 use crate::operation::user_delegation_key;
-use crate::operation::{Reply, ResponseInfo, table};
+use crate::operation::{Reply, ResponseInfo, committed, table};
 use crate::pipeline::Pipeline;
 
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
@@ -236,7 +236,7 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_table(&self, name: &str) -> Call<ResponseInfo> {
-        Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
+        Call::write(&self.core, table::create(self.core.protocol, name), committed::done)
     }
 
     /// Creates a table unless it exists, with one request; `true` if this call created it.
@@ -247,8 +247,12 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.core, table::create(self.core.protocol, name), table::created_if_not_exists)
-            .expecting(table::already_exists)
+        Call::write(
+            &self.core,
+            table::create(self.core.protocol, name),
+            table::created_if_not_exists,
+        )
+        .expecting(table::already_exists)
     }
 
     /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
@@ -260,7 +264,7 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self, name: &str) -> Call<ResponseInfo> {
-        Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
+        Call::write(&self.core, table::delete(self.core.protocol, name), committed::done)
     }
 
     /// Deletes a table with all its entities if it exists; `false` if it did not.
@@ -268,7 +272,7 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
+        Call::write(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
             .expecting(table::not_found)
     }
 

@@ -11,7 +11,7 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
-use crate::operation::{Reply, ResponseInfo, Target, table};
+use crate::operation::{Reply, ResponseInfo, Target, committed, table};
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -126,7 +126,11 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create(&self) -> Call<ResponseInfo> {
-        Call::new(&self.core, table::create(self.core.protocol, &self.target.table), Reply::done)
+        Call::write(
+            &self.core,
+            table::create(self.core.protocol, &self.target.table),
+            committed::done,
+        )
     }
 
     /// Creates the table unless it exists; `true` if this call created it. Sends one request in both cases.
@@ -138,7 +142,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     #[doc(alias("CreateIfNotExists", "ensure"))]
     pub fn create_if_not_exists(&self) -> Call<bool> {
-        Call::new(
+        Call::write(
             &self.core,
             table::create(self.core.protocol, &self.target.table),
             table::created_if_not_exists,
@@ -155,7 +159,11 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self) -> Call<ResponseInfo> {
-        Call::new(&self.core, table::delete(self.core.protocol, &self.target.table), Reply::done)
+        Call::write(
+            &self.core,
+            table::delete(self.core.protocol, &self.target.table),
+            committed::done,
+        )
     }
 
     /// Deletes the table with all its entities if it exists; `false` if it did not.
@@ -163,7 +171,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self) -> Call<bool> {
-        Call::new(
+        Call::write(
             &self.core,
             table::delete(self.core.protocol, &self.target.table),
             table::deleted_if_exists,

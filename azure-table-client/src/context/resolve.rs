@@ -1,17 +1,17 @@
 //! Resolving the open attempts of changes, by reading their rows back.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::TableContext;
 use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
-use super::tracker::{Identity, OpenAttempt};
+use super::tracker::Identity;
 use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Evidence, SentWrite, Verdict};
+use crate::outcome::{self, Found, Judged, OpenWrite, Verdict};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// The findings about the entities of one request.
@@ -21,8 +21,8 @@ pub(super) struct Findings {
     pub(super) applied: HashMap<Identity, (Option<ETag>, Confirmation)>,
     /// Set if the rows are in the state that an attempt leaves.
     pub(super) matching_state: Option<MatchingState>,
-    /// The keys without a row.
-    absent: HashSet<EntityKey>,
+    /// The rows that were read.
+    rows: HashMap<EntityKey, Found>,
 }
 
 impl TableContext {
@@ -41,33 +41,21 @@ impl TableContext {
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
-        let policy = outcome::policy(&self.core, &options.call);
-        let format = self.core.protocol.format();
-        let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
-        let keys: Vec<_> = keys.into_iter().collect();
-        let is_expired = |attempt: &OpenAttempt| outcome::is_expired(&self.core, attempt.sent.end);
-        let expired: Vec<_> = attempts.iter().map(is_expired).collect();
+        let writes = attempts.iter().map(|attempt| OpenWrite {
+            request: &attempt.request,
+            is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
+            is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),
+            sent: Some(attempt.sent.end),
+            since: None,
+        });
+        let writes: Vec<_> = writes.collect();
         // The service may be down.
         let retry =
             if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
         let call = CallOptions { retry, ..options.call.clone() };
-        let rows = outcome::read_back(&self.core, table, &keys, &call).await?;
-        let absent = keys.iter().filter(|key| !rows.contains_key(*key));
-        let absent = absent.map(|&key| key.clone()).collect();
-        let mut findings = Findings { absent, ..Findings::default() };
-        for (attempt, is_expired) in attempts.iter().zip(expired) {
-            let verdict = outcome::judge(
-                Evidence {
-                    writes: &SentWrite::all_of(&attempt.request, format).unwrap_or_default(),
-                    rows: &rows,
-                    write_id: self.core.settings.write_id.as_deref(),
-                    since: None,
-                    is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
-                    is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),
-                    is_expired,
-                },
-                policy,
-            );
+        let Judged { verdicts, rows } = outcome::open(&self.core, &writes, &call).await?;
+        let mut findings = Findings::default();
+        for (attempt, verdict) in attempts.iter().zip(verdicts) {
             if let Verdict::Unknown { matching_state: Some(state) } = verdict {
                 findings.matching_state = Some(state);
             }
@@ -75,6 +63,7 @@ impl TableContext {
                 findings.applied.insert(id, (etag, confirmation));
             }
         }
+        findings.rows = rows;
         Ok(findings)
     }
 
@@ -111,7 +100,7 @@ impl TableContext {
                         etag: etag.clone(),
                         confirmation: *confirmation,
                     },
-                    None => self.unresolved(&id, findings.absent.contains(&key), options),
+                    None => self.unresolved(&id, !findings.rows.contains_key(&key), options),
                 },
             };
         }

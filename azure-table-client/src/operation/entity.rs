@@ -11,13 +11,14 @@ use bytes::Bytes;
 use http::Method;
 use uuid::Uuid;
 
+use super::committed::{self, Committed};
 use super::{Effect, Header, Reply, Request, Stored, Target, Wrote, if_match, unsupported};
 use crate::IfMatch;
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
     Readable, Row, TableEntity,
 };
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::wire::encoding::{self, TextBuffer};
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, headers};
 
@@ -67,17 +68,17 @@ impl Write<'_> {
         }
     }
 
-    pub(super) const fn condition(&self) -> Option<&IfMatch> {
+    /// What a request records of the write, before its entity is encoded.
+    pub(super) fn wrote(self, key: EntityKey) -> Wrote {
         match self {
-            Self::Update(_, condition) => Some(condition),
-            Self::Insert | Self::Upsert(_) => None,
-        }
-    }
-
-    pub(super) const fn effect(self) -> Effect {
-        match self {
-            Self::Update(Update::Merge, _) | Self::Upsert(Update::Merge) => Effect::Some,
-            Self::Insert | Self::Update(..) | Self::Upsert(_) => Effect::Whole,
+            Self::Update(Update::Merge, condition) => {
+                Wrote::new(key, Some(condition), Effect::Some)
+            }
+            Self::Update(Update::Replace, condition) => {
+                Wrote::new(key, Some(condition), Effect::Whole)
+            }
+            Self::Upsert(Update::Merge) => Wrote::new(key, None, Effect::Some),
+            Self::Insert | Self::Upsert(Update::Replace) => Wrote::new(key, None, Effect::Whole),
         }
     }
 
@@ -142,7 +143,7 @@ pub(crate) fn write<T: TableEntity>(
     let mut path = String::with_capacity(32 + table.len() + keys.0.len() + keys.1.len());
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
-    let wrote = Wrote::new(EntityKey::new(keys.0, keys.1), write, 0..body.len(), write_id);
+    let wrote = write.wrote(EntityKey::new(keys.0, keys.1)).at(0..body.len(), write_id);
     let (header, writes) = (write.header(*protocol)?, vec![wrote]);
     Ok(Request { header, writes, ..request.payload(*protocol, body) })
 }
@@ -296,8 +297,8 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
 }
 
 /// Returns `false` if the entity did not exist.
-pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    reply.if_exists(request, Reply::done).map(|done| done.is_some())
+pub(crate) fn deleted_if_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
+    committed::done_unless(result, ErrorCode::is_missing_entity)
 }
 
 #[cfg(test)]

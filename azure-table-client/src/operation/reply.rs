@@ -9,11 +9,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
 
-use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
+use super::{Confirmation, Location, Request, ResponseInfo, server_wait};
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
-use crate::error::{Error, ErrorCode, MatchingState, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 
@@ -30,10 +30,6 @@ pub(crate) struct Reply {
     /// The time of the last attempt of this write that may have been applied, or may be applied
     /// later.
     pub(crate) open: Option<Instant>,
-    /// Set if the outcome is unknown and the rows are in the state that the write leaves.
-    pub(crate) matching_state: Option<MatchingState>,
-    /// The evidence of the success.
-    pub(crate) confirmation: Confirmation,
     /// The location that sent it.
     pub(crate) location: Location,
     /// The signing of its request; `None` if the response was constructed by the client.
@@ -67,13 +63,8 @@ impl Reply {
         ResponseInfo {
             status: self.status.as_u16(),
             request_id: self.request_id().map(str::to_owned),
-            confirmation: self.confirmation,
+            confirmation: Confirmation::Response,
         }
-    }
-
-    /// The code of the service's error, if it is one.
-    pub(crate) fn error_code(&self) -> Option<ErrorCode> {
-        service_error::parse(&self.body).map(|body| ErrorCode::from(body.code))
     }
 
     /// Returns the error of a response that is not a success.
@@ -97,7 +88,7 @@ impl Reply {
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let hint = error.code().and_then(|code| self.hint(code, request));
         let error = error.with_outcome(outcome).with_hint(hint).with_retry_after(self.wait());
-        self.describe(error.with_matching_state(self.matching_state), request)
+        self.describe(error, request)
     }
 
     /// Returns the wait in the headers of the response. A date counts from the date of the response.
@@ -150,7 +141,7 @@ impl Reply {
         self.with_status(&[StatusCode::OK], request)
     }
 
-    fn write_done(self, request: &Request) -> Result<Self, Error> {
+    pub(super) fn write_done(self, request: &Request) -> Result<Self, Error> {
         self.with_status(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
     }
 
@@ -185,11 +176,6 @@ impl Reply {
             Err(error) if is_missing(&error) && error.outcome() != Outcome::Unknown => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    pub(crate) fn written(self, request: &Request) -> Result<Written, Error> {
-        let reply = self.write_done(request)?;
-        Ok(Written { etag: reply.etag(request)?, response: reply.info() })
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {

@@ -6,10 +6,11 @@
 
 use http::Method;
 
+use super::committed::{self, Committed};
 use super::page_token::PageToken;
 use super::{Reply, Request};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, Protocol, encoding, headers};
 
 const TABLES: &str = "/Tables";
@@ -60,36 +61,23 @@ pub(crate) fn not_found(code: &ErrorCode) -> bool {
 
 /// Returns `true` if this call created the table, `false` if it existed. A table that is still
 /// being deleted is an error.
-pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    match reply.done(request) {
-        Ok(_) => Ok(true),
-        Err(error) if is_certain(&error) && error.code().is_some_and(already_exists) => Ok(false),
-        Err(error) => Err(error),
-    }
+pub(crate) fn created_if_not_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
+    committed::done_unless(result, already_exists)
 }
 
 /// Returns `false` if there was no such table to delete.
-pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    existed(reply.if_exists(request, |reply, request| reply.done(request).map(|_| ())))
+pub(crate) fn deleted_if_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
+    committed::done_unless(result, not_found)
 }
 
 /// Returns `false` if there is no such table.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    existed(
-        reply.if_exists(request, |reply, request| reply.ok(request)?.format(request).map(|_| ())),
-    )
-}
-
-fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
+    let found = reply.ok(request).and_then(|reply| reply.format(request));
     match found {
-        Err(error) if is_certain(&error) && error.code().is_some_and(not_found) => Ok(false),
-        other => other.map(|done| done.is_some()),
+        Ok(_) => Ok(true),
+        Err(error) if error.code().is_some_and(not_found) => Ok(false),
+        Err(error) => Err(error),
     }
-}
-
-/// Whether no earlier attempt of this call can have caused the error.
-fn is_certain(error: &Error) -> bool {
-    error.outcome() != Outcome::Unknown
 }
 
 /// Reads the names of tables, whose rows have the format of entities.

@@ -7,7 +7,7 @@
 mod response;
 mod row_keys;
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, header};
@@ -15,51 +15,20 @@ use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
-use super::{Header, Request, ResponseInfo, Target, Wrote};
+use super::{Header, Request, Target, Wrote};
+use crate::IfMatch;
 use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Writer, header_lines, media_type};
 use crate::wire::{Operation, Protocol, headers};
-use crate::{ETag, IfMatch};
 
 use row_keys::RowKeys;
 
-pub(crate) use response::{found_committed, only, results};
+pub(crate) use response::{only, results};
 
 pub(super) const PATH: &str = "/$batch";
-
-/// The result of one operation of a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OperationResult {
-    /// The entity's new version; `None` for a delete, and if the response lacks it. If the transaction's confirmation
-    /// is not [`Response`](crate::Confirmation::Response), this is the version that was read back, which may be of a
-    /// later write, as for [`Written::etag`](crate::Written::etag). The write id in one row proves the whole transaction, so
-    /// the other rows may have any later version.
-    pub etag: Option<ETag>,
-    /// The HTTP status of the operation.
-    pub status: u16,
-}
-
-/// The result of a transaction that was applied. Derefs to the information about the response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Committed {
-    /// The results of the operations, in their order.
-    pub operations: Vec<OperationResult>,
-    /// Information about the response; its status is 202.
-    pub response: ResponseInfo,
-}
-
-impl Deref for Committed {
-    type Target = ResponseInfo;
-
-    fn deref(&self) -> &ResponseInfo {
-        &self.response
-    }
-}
 
 /// The operations of a transaction, as they will be sent.
 #[derive(Debug)]
@@ -201,7 +170,7 @@ impl Batch {
                 Ok(())
             },
         )?;
-        self.record(Wrote::new(EntityKey::new(keys.0, keys.1), write, body, offset));
+        self.record(write.wrote(EntityKey::new(keys.0, keys.1)).at(body, offset));
         Ok(())
     }
 

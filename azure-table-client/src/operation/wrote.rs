@@ -5,7 +5,6 @@ use std::ops::Range;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-use super::entity::Write;
 use crate::entity::EntityKey;
 use crate::{ETag, IfMatch};
 
@@ -34,23 +33,22 @@ pub(crate) enum Effect {
 }
 
 impl Wrote {
-    pub(super) fn new(
-        key: EntityKey,
-        write: Write<'_>,
-        body: Range<usize>,
-        write_id: Option<usize>,
-    ) -> Self {
-        Self {
-            key,
-            fence: write.condition().and_then(fence),
-            effect: write.effect(),
-            body,
-            write_id,
-        }
+    /// A write without an entity.
+    pub(super) fn new(key: EntityKey, condition: Option<&IfMatch>, effect: Effect) -> Self {
+        let fence = match condition {
+            Some(IfMatch::Tag(etag)) => Some(etag.clone()),
+            Some(IfMatch::Any) | None => None,
+        };
+        Self { key, fence, effect, body: 0..0, write_id: None }
+    }
+
+    /// The write of the entity at this position.
+    pub(super) fn at(self, body: Range<usize>, write_id: Option<usize>) -> Self {
+        Self { body, write_id, ..self }
     }
 
     pub(super) fn delete(key: EntityKey, condition: &IfMatch) -> Self {
-        Self { key, fence: fence(condition), effect: Effect::Gone, body: 0..0, write_id: None }
+        Self::new(key, Some(condition), Effect::Gone)
     }
 
     /// Replaces the id of the write in the body of the request.
@@ -62,13 +60,6 @@ impl Wrote {
     }
 }
 
-fn fence(condition: &IfMatch) -> Option<ETag> {
-    match condition {
-        IfMatch::Tag(etag) => Some(etag.clone()),
-        IfMatch::Any => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -77,7 +68,7 @@ mod tests {
     use crate::entity::DynamicEntity;
     use crate::operation::Request;
     use crate::operation::Target;
-    use crate::operation::entity::{self, Update};
+    use crate::operation::entity::{self, Update, Write};
     use crate::operation::transaction::Batch;
     use crate::wire::{Protocol, ServiceVersion};
 

@@ -20,7 +20,7 @@ use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
+use crate::operation::{Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, service_error};
 #[cfg(feature = "entra")]
@@ -399,8 +399,6 @@ impl<'c> Attempts<'c> {
             attempts: self.count,
             client_request_id: self.client_request_id.clone(),
             open: self.open,
-            matching_state: None,
-            confirmation: Confirmation::Response,
             location,
             signed: Some(signed),
         };

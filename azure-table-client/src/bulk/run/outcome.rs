@@ -9,7 +9,7 @@ use super::Run;
 use super::response::{Next, read_back};
 use crate::error::{Error, Outcome};
 use crate::operation::Confirmation;
-use crate::operation::transaction::Committed;
+use crate::operation::committed::Committed;
 use crate::outcome;
 
 /// The maximum number of rows that may end without being resolved before the run ends. Their keys are remembered, and

@@ -12,9 +12,9 @@ use super::super::window::count;
 use super::{Health, Run};
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::transaction::{self, Committed};
-use crate::operation::{Confirmation, Reply, is_missing};
-use crate::outcome;
+use crate::operation::committed::Committed;
+use crate::operation::{Confirmation, Reply, is_missing, transaction};
+use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
 
 /// The consequence of a chunk that failed.
@@ -247,15 +247,20 @@ async fn read(
         // so that its success cannot be read: one row then does not prove the others.
         return transaction::results(reply, request);
     }
-    outcome::settle(core, request, &CallOptions::default(), first_sent, Ok(reply)).await
+    match Unconfirmed::of(Ok(reply), request) {
+        Ok(committed) => Ok(committed),
+        Err(last) => {
+            outcome::settle(core, request, &CallOptions::default(), first_sent, last).await
+        }
+    }
 }
 
 /// Reads back the rows of a chunk that is not sent again because of `error`.
 pub(super) async fn read_back(core: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
     let now = core.clock.instant();
     let options = CallOptions { deadline: Some(core.try_timeout), ..CallOptions::default() };
-    let error = outcome::unknown(error);
-    let result = outcome::settle(&core, chunk.request(), &options, None, Err(error)).await;
+    let last = outcome::unknown(error).into();
+    let result = outcome::settle(&core, chunk.request(), &options, None, last).await;
     Response { chunk, sent_at: now, result, wait: None, is_final: true }
 }
 

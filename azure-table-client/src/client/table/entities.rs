@@ -8,9 +8,10 @@ use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
+use crate::operation::committed;
 use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
-use crate::operation::{Reply, Request, ResponseInfo, Stored, Written, query};
+use crate::operation::{Request, ResponseInfo, Stored, Written, query};
 use crate::outcome;
 use crate::pipeline::CallOptions;
 use crate::wire::Operation;
@@ -175,7 +176,7 @@ impl<T: TableEntity> TableClient<T> {
         let request = self.checked(|| entity::checked_write(&self.target, None, entity, write));
         let request = request
             .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
-        Call::new(&self.core, request, Reply::written)
+        Call::write(&self.core, request, committed::written)
     }
 
     /// Inserts the entity, or merges it into the existing one of any version; returns the new version. The result
@@ -219,7 +220,7 @@ impl<T: TableEntity> TableClient<T> {
     #[doc(alias("remove", "DeleteEntity", "delete_entity"))]
     pub fn delete(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Call<ResponseInfo> {
         let request = self.delete_request(key, &etag.into_if_match());
-        Call::new(&self.core, request, Reply::done)
+        Call::write(&self.core, request, committed::done)
     }
 
     /// Deletes the entity with these keys if it exists; `false` if it did not. The guide compares the
@@ -236,7 +237,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_if_exists(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Call<bool> {
         let request = self.delete_request(key, &etag.into_if_match());
-        Call::new(&self.core, request, entity::deleted_if_exists)
+        Call::write(&self.core, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 

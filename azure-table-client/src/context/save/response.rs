@@ -11,11 +11,9 @@ use super::super::report::SaveOutcome;
 use super::super::resolve::Findings;
 use super::super::tracker::{Change, Identity, Tracked};
 use crate::ETag;
-use crate::client_core::ClientCore;
-use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};
 use crate::operation::{Confirmation, Reply, transaction};
-use crate::outcome::{self, SentWrite};
+use crate::outcome;
 use crate::pipeline::{CallTrace, error_type};
 
 /// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
@@ -109,13 +107,15 @@ impl TableContext {
             etag.is_none() && candidate.change != Change::Delete
         };
         let mut etags = if group.changes.iter().zip(&results).any(lacks_etag) {
-            trace.within(read_etags(&self.core, group, options)).await
+            trace.within(outcome::etags_left(&self.core, &group.request, &options.call)).await
         } else {
-            HashMap::new()
-        };
+            Vec::new()
+        }
+        .into_iter();
         for (candidate, (status, etag)) in group.changes.iter().zip(results) {
-            let Candidate { id, change, key, .. } = candidate;
-            let etag = etag.or_else(|| etags.remove(key));
+            let Candidate { id, change, .. } = candidate;
+            let left = etags.next().flatten();
+            let etag = etag.or(left);
             self.tracker.applied(id, change.clone(), &group.request, etag.as_ref());
             if etag.is_none() {
                 self.tracker.forget_etag(id);
@@ -249,21 +249,4 @@ impl TableContext {
             }
         }
     }
-}
-
-/// Reads the ETags of the rows that are still in the state that the request left.
-async fn read_etags(
-    core: &ClientCore,
-    group: &RequestGroup,
-    options: &SaveOptions,
-) -> HashMap<EntityKey, ETag> {
-    let format = core.protocol.format();
-    let writes = SentWrite::all_of(&group.request, format).unwrap_or_default();
-    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
-    let read = outcome::read_back(core, &group.table, &keys, &options.call);
-    let mut rows = read.await.unwrap_or_default();
-    let write_id = core.settings.write_id.as_deref();
-    let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(write.key())));
-    let keys: Vec<_> = left.map(|write| write.key().clone()).collect();
-    keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
 }

@@ -3,9 +3,9 @@
 use http::{HeaderName, StatusCode, header};
 
 use super::super::batch::messages;
+use super::super::committed::{Committed, OperationResult};
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
-use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
-use super::{Committed, OperationResult};
+use super::super::{Effect, Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
 use crate::wire::multipart::{Message, MultipartError};
@@ -74,27 +74,12 @@ pub(crate) fn results(reply: Reply, request: &Request) -> Result<Committed, Erro
     if request.operation == Operation::Transaction {
         return committed(reply, request);
     }
-    let (etag, response) = if request.operation == Operation::Delete {
-        (None, reply.done(request)?)
-    } else {
-        let Written { etag, response } = reply.written(request)?;
-        (Some(etag), response)
-    };
+    let leaves_row = request.writes.iter().any(|write| write.effect != Effect::Gone);
+    let reply = reply.write_done(request)?;
+    let etag = if leaves_row { Some(reply.etag(request)?) } else { None };
+    let response = reply.info();
     let operations = vec![OperationResult { etag, status: response.status }];
     Ok(Committed { operations, response })
-}
-
-/// Returns the results of writes that were found to be applied, with the current ETags of their rows.
-pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmation) -> Committed {
-    let status = StatusCode::NO_CONTENT.as_u16();
-    Committed {
-        operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
-        response: ResponseInfo {
-            status: StatusCode::ACCEPTED.as_u16(),
-            request_id: None,
-            confirmation,
-        },
-    }
 }
 
 /// Returns the error of a response that refuses a transaction; `id` is the index of its part in the batch.

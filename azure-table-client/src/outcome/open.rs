@@ -1,0 +1,118 @@
+//! Writes without a confirmation: their rows are read back, and each write is judged by what the rows hold.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use tracing::debug;
+
+use super::evidence::{Found, SentWrite};
+use super::read_back::read_back;
+use super::rules::{Evidence, Policy, Verdict, judge};
+use crate::ETag;
+use crate::client_core::ClientCore;
+use crate::edm::EdmDateTime;
+use crate::entity::EntityKey;
+use crate::error::Error;
+use crate::operation::Request;
+use crate::pipeline::CallOptions;
+
+/// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
+/// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
+/// most 30 seconds.
+const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
+
+/// A request that was sent and was not confirmed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenWrite<'r> {
+    pub(crate) request: &'r Request,
+    /// Whether any attempt is open. A closed one counts as applied if its write id is found: a proxy may have
+    /// delivered it twice.
+    pub(crate) is_open: bool,
+    /// Whether the service refused an attempt because an ETag was gone.
+    pub(crate) is_fenced: bool,
+    /// The time of the last open attempt, if it is known.
+    pub(crate) sent: Option<Instant>,
+    /// A time, by the service's clock, before the first attempt.
+    pub(crate) since: Option<EdmDateTime>,
+}
+
+/// The verdict on each write, and the rows that the primary holds now.
+pub(crate) struct Judged {
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) rows: HashMap<EntityKey, Found>,
+}
+
+/// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
+pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
+    // A shared access signature or a token may be valid for longer than that.
+    core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
+}
+
+/// Returns the evidence that the program accepts as proof: the setting of the call or of the client.
+pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
+    let accepts = options.accept_matching_state;
+    Policy {
+        exact: options.exact.unwrap_or(core.settings.exact),
+        accept_matching_state: accepts.unwrap_or(core.settings.accept_matching_state),
+    }
+}
+
+/// Reads the rows of writes in one partition, and judges each write.
+///
+/// # Errors
+/// The rows cannot be read.
+pub(crate) async fn open(
+    core: &ClientCore,
+    writes: &[OpenWrite<'_>],
+    options: &CallOptions,
+) -> Result<Judged, Error> {
+    // An attempt that expires while the rows are read may be applied after its row was read.
+    let is_expired = |write: &OpenWrite<'_>| write.sent.is_some_and(|at| is_expired(core, at));
+    let expired: Vec<_> = writes.iter().map(is_expired).collect();
+    let mut keys: Vec<_> =
+        writes.iter().flat_map(|it| &it.request.writes).map(|it| &it.key).collect();
+    keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
+    keys.dedup();
+    let table = writes.first().map_or("", |write| &write.request.resource);
+    let rows = read_back(core, table, &keys, options).await?;
+    let policy = policy(core, options);
+    let verdict = |(write, is_expired)| verdict(core, write, is_expired, &rows, policy);
+    let verdicts = writes.iter().zip(expired).map(verdict).collect();
+    Ok(Judged { verdicts, rows })
+}
+
+fn verdict(
+    core: &ClientCore,
+    write: &OpenWrite<'_>,
+    is_expired: bool,
+    rows: &HashMap<EntityKey, Found>,
+    policy: Policy,
+) -> Verdict {
+    let OpenWrite { request, is_open, is_fenced, since, .. } = *write;
+    let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
+        return Verdict::Unknown { matching_state: None };
+    };
+    let write_id = core.settings.write_id.as_deref();
+    let writes = &writes;
+    let evidence = Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired };
+    let verdict = judge(evidence, policy);
+    debug!(?verdict, "read back whether a write was applied");
+    verdict
+}
+
+/// Reads the ETags of the rows that are still in the state that a request left, in the order of its operations.
+pub(crate) async fn etags_left(
+    core: &ClientCore,
+    request: &Request,
+    options: &CallOptions,
+) -> Vec<Option<ETag>> {
+    let writes = SentWrite::all_of(request, core.protocol.format()).unwrap_or_default();
+    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
+    let rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();
+    let write_id = core.settings.write_id.as_deref();
+    let etag = |write: &SentWrite<'_>| {
+        let row = rows.get(write.key()).filter(|row| write.is_left_in(write_id, Some(row)))?;
+        Some(row.etag.clone())
+    };
+    writes.iter().map(etag).collect()
+}
