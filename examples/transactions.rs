@@ -88,13 +88,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The unit of work, as one transaction: a change, an addition and a deletion.
     let mut ctx = TableContext::new(&service);
     let mut joe = ctx
-        .table_of(&accounts)
-        .query()
-        .filter_text("RowKey eq 'account'")
+        .load(accounts.query().filter_text("RowKey eq 'account'"))
         .first()
         .await?
         .ok_or("no account")?;
-    let stored = ctx.table_of(&lines).query().filter(|l| l.row_key.starts_with((1,))).await?;
+    let stored = ctx.load(lines.query().filter(|l| l.row_key.starts_with((1,)))).await?;
     joe.owed_cents = 700;
     ctx.table_of(&accounts).update(&joe)?;
     ctx.table_of(&lines).delete(&stored[1])?;

@@ -111,8 +111,8 @@ async fn contexts(
     steps: &mut Steps,
 ) -> Result<(), Box<dyn Error>> {
     let (mut buyer, mut seller) = (TableContext::new(service), TableContext::new(service));
-    let mut bought = buyer.table_of(articles).query().first().await?.ok_or("no article")?;
-    let mut sold = seller.table_of(articles).query().first().await?.ok_or("no article")?;
+    let mut bought = buyer.load(articles.query()).first().await?.ok_or("no article")?;
+    let mut sold = seller.load(articles.query()).first().await?.ok_or("no article")?;
 
     bought.stock += 50;
     buyer.table_of(articles).update(&bought)?;
@@ -127,9 +127,8 @@ async fn contexts(
 
     // The server's values with the local changes. If both changed the same property, the local value
     // wins; with OverwriteChanges, the server's.
-    let query = seller.table_of::<Article>(articles).query();
-    let both =
-        query.merge_option(MergeOption::PreserveChanges).first().await?.ok_or("no article")?;
+    let again = seller.load(articles.query()).merge_option(MergeOption::PreserveChanges);
+    let both = again.first().await?.ok_or("no article")?;
     assert_eq!((both.stock, both.cents), (130, 790));
     assert_eq!(seller.entries()[0].changed(), ["Cents"]);
     let report = seller.save_changes().await?;

@@ -230,7 +230,7 @@ fn save_1000_tracked_changes(bencher: Bencher) {
     let mock = MockTableService::new();
     let (runtime, _) = with_blogs(&mock);
     let mut context = TableContext::new(&mock.client());
-    let query = context.table_named::<Typed>("Blogs").query();
+    let query = context.load(context.service().table_named::<Typed>("Blogs").query());
     let mut entities = runtime.block_on(query.into_future()).expect("entities");
     let mut round = 0;
     bencher.bench_local(|| {

@@ -7,9 +7,9 @@
 mod conflict;
 mod find;
 mod hooks;
+mod load;
 mod options;
 mod plan;
-mod query;
 mod report;
 mod resolve;
 mod resolve_conflicts;
@@ -29,9 +29,9 @@ use crate::wire::Operation;
 use azure_table_protocol::IntoIfMatch;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
+pub use load::{Cursor, Load};
 pub use options::SaveOptions;
 pub use plan::{PlannedRequest, SavePlan};
-pub use query::{ContextQuery, Cursor};
 pub use report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 pub use table::{ContextTable, Entry};
 pub use tracker::{EntityState, MergeOption};
@@ -70,7 +70,8 @@ use tracker::Tracker;
 /// ctx.add(&Blog { channel: "Channel9".into(), id: 1, text: "Hello".into(), rating: 3 })?;
 /// ctx.save_changes().await?;
 ///
-/// let mut best = ctx.query::<Blog>().filter(|b| b.rating.ge(3)).await?;
+/// let good = service.table::<Blog>().query().filter(|b| b.rating.ge(3));
+/// let mut best = ctx.load(good).await?;
 /// best[0].text = "Hi there".into();
 /// ctx.update(&best[0])?;
 /// assert_eq!(ctx.entries()[0].changed(), ["Text"]);
@@ -194,9 +195,9 @@ impl TableContext {
         Ok(self.tracker.find(T::TABLE_NAME, &key).map(Entry))
     }
 
-    /// Returns a query of the table that `T` names, whose entities are tracked.
-    pub fn query<T: NamedTable>(&mut self) -> ContextQuery<'_, T> {
-        self.table::<T>().query()
+    /// Returns the client of the context, which creates the queries to [`load`](Self::load).
+    pub fn service(&self) -> TableServiceClient {
+        TableServiceClient::of(Arc::clone(&self.core))
     }
 
     /// Returns all tracked entities, in the order of their changes.

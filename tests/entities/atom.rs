@@ -285,7 +285,7 @@ async fn the_unit_of_work_in_the_version_of_the_paper() {
             blogs.insert(&blog(id)).await.unwrap();
         }
         let mut ctx = TableContext::new(&service);
-        let read = ctx.table::<Blog>().query().await.unwrap();
+        let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
         ctx.table().update(&Blog { text: "new".into(), ..read[0].clone() }).unwrap();
         ctx.table().update(&Blog { rating: None, ..read[1].clone() }).unwrap();
         ctx.table().delete(&read[2]).unwrap();

@@ -186,8 +186,8 @@ async fn a_filter_that_no_key_can_meet_sends_nothing() {
         assert_eq!(plan.queries, 0, "{text}");
         assert_eq!(plan.to_string(), "nothing: no key can meet the filter", "{text}");
         let mut context = TableContext::new(&mock.client());
-        let rows = context.table_named::<DynamicEntity>("Rows");
-        let rows = rows.query().filter_text(&text).await.unwrap();
+        let rows = context.service().table_named::<DynamicEntity>("Rows");
+        let rows = context.load(rows.query().filter_text(&text)).await.unwrap();
         assert!(rows.is_empty() && mock.requests().total() == 0, "{text}");
     }
     assert_eq!(*calls.0.lock().unwrap(), [], "no call is reported");

@@ -246,7 +246,10 @@ async fn a_context_refuses_to_delete_by_such_a_key() {
     let (mock, counters) = table::<Counter>().await;
     let service = mock.client();
     let mut context = TableContext::new(&service);
-    let rows = context.table_named::<DynamicEntity>("Rows").query().allow_scan().await.unwrap();
+    let rows = context
+        .load(context.service().table_named::<DynamicEntity>("Rows").query().allow_scan())
+        .await
+        .unwrap();
     assert_eq!(rows.len(), 2);
     let error = context.table_of(&counters).delete_key(("a", "1")).unwrap_err();
     assert_refused(&error, COUNTER, Some(("a", "1")));

@@ -93,7 +93,12 @@ async fn assert_each_call_ends(service: &TableServiceClient, rows: &str) {
     soon(query().parallel(3).unordered().stream().try_collect::<Vec<_>>()).await;
     let mut context = TableContext::new(service);
     assert_endless(
-        &soon(context.table_named::<DynamicEntity>("Blogs").query().into_future()).await,
+        &soon(
+            context
+                .load(context.service().table_named::<DynamicEntity>("Blogs").query())
+                .into_future(),
+        )
+        .await,
         "",
     );
 }

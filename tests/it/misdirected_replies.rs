@@ -97,8 +97,8 @@ async fn the_refusal_of_another_write_does_not_refuse_this_one() {
 async fn contexts_and_bulk_runs_do_not_believe_it_either() {
     let (mock, table, _) = table(0).await;
     let mut context = TableContext::new(&service(&mock, 0));
-    let rows = context.table_named::<DynamicEntity>("Rows");
-    let mut found = rows.query().await.unwrap().remove(0);
+    let rows = context.service().table_named::<DynamicEntity>("Rows");
+    let mut found = context.load(rows.query()).await.unwrap().remove(0);
     found.set("Count", 1);
     context.table_named::<DynamicEntity>("Rows").update(&found).unwrap();
     mix_up(&mock, 412, Operation::Merge).await;

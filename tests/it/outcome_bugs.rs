@@ -34,8 +34,9 @@ async fn counted_up(mock: &MockTableService) -> (TableContext, TableClient<Dynam
     row.set("Count", 0);
     other.insert(&row).await.unwrap();
     let mut context = TableContext::new(&service(mock, mock.transport()));
-    let rows = context.table_named::<DynamicEntity>("Counters");
-    let mut row = rows.query().filter_text("PartitionKey eq 'p'").await.unwrap().remove(0);
+    let rows = context.service().table_named::<DynamicEntity>("Counters");
+    let rows = rows.query().filter_text("PartitionKey eq 'p'");
+    let mut row = context.load(rows).await.unwrap().remove(0);
     row.set("Count", 1);
     context.table_named::<DynamicEntity>("Counters").update(&row).unwrap();
     (context, other)

@@ -253,13 +253,18 @@ impl<E, T> Query<E, T> {
         Arc::clone(&self.table)
     }
 
+    fn check_client(&self, core: &Arc<ClientCore>) -> Result<(), Error> {
+        if Arc::ptr_eq(&self.core, core) {
+            return Ok(());
+        }
+        Err(Error::invalid_input(
+            "the query was created by another client, which may read another account",
+        ))
+    }
+
     /// Checks that this query was created by the client `core`, and reads this table.
     pub(crate) fn check_reads(&self, core: &Arc<ClientCore>, table: &str) -> Result<(), Error> {
-        if !Arc::ptr_eq(&self.core, core) {
-            return Err(Error::invalid_input(
-                "the query was created by another client, which may read another account",
-            ));
-        }
+        self.check_client(core)?;
         let dialect = self.core.protocol.dialect();
         if dialect.table_identity(&self.table) != dialect.table_identity(table) {
             return Err(Error::invalid_input("the query reads another table"));

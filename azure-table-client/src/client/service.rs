@@ -28,6 +28,10 @@ impl TableServiceClient {
         Self { core: Arc::new(ClientCore::new(pipeline, settings)) }
     }
 
+    pub(crate) const fn of(core: Arc<ClientCore>) -> Self {
+        Self { core }
+    }
+
     pub(crate) const fn core(&self) -> &Arc<ClientCore> {
         &self.core
     }

@@ -1,10 +1,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::query::ContextQuery;
 use super::tracker::{Add, Tracked, Values};
 use super::{EntityState, TableContext};
-use crate::client::TableClient;
 use crate::entity::{EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
 use crate::operation::check_readable;
@@ -18,7 +16,7 @@ pub struct ContextTable<'c, T> {
     pub(super) entity: PhantomData<fn() -> T>,
 }
 
-impl<'c, T: TableEntity> ContextTable<'c, T> {
+impl<T: TableEntity> ContextTable<'_, T> {
     /// Inserts the entity with the next save.
     ///
     /// # Errors
@@ -107,13 +105,6 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Returns the tracked entity with these keys; `None` if it is not tracked.
     pub fn entry(&self, key: impl IntoKey) -> Option<Entry<'_>> {
         self.context.tracker.find(&self.table, &key.into_key().ok()?).map(Entry)
-    }
-
-    /// Returns a query whose entities are tracked.
-    pub fn query(self) -> ContextQuery<'c, T> {
-        let core = Arc::clone(&self.context.core);
-        let query = TableClient::<T>::new(core, self.table.to_string()).query();
-        ContextQuery::new(self.context, self.table, query)
     }
 
     fn values(&self, entity: &T) -> Result<Values, Error> {

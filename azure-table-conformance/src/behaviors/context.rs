@@ -29,8 +29,10 @@ pub(crate) async fn a_unit_of_work(target: &Target) {
         table.with_entity::<DynamicEntity>().merge(&other, IfMatch::Any).await.unwrap();
         let mut ctx = TableContext::new(&target.service());
         let name = table.name().to_owned();
-        let read =
-            ctx.table_named::<Blog>(&name).query().filter(|b| b.channel.eq("c")).await.unwrap();
+        let read = ctx
+            .load(ctx.service().table_named::<Blog>(&name).query().filter(|b| b.channel.eq("c")))
+            .await
+            .unwrap();
         let mut blogs = ctx.table_named::<Blog>(&name);
         blogs.update(&Blog { text: "new".into(), ..read[0].clone() }).unwrap();
         blogs.delete(&read[1]).unwrap();
@@ -71,7 +73,7 @@ pub(crate) async fn conflicts(target: &Target) {
         }
         let name = table.name().to_owned();
         let mut ctx = TableContext::new(&target.service());
-        ctx.table_named::<Blog>(&name).query().await.unwrap();
+        ctx.load(ctx.service().table_named::<Blog>(&name).query()).await.unwrap();
         ctx.table_named(&name).update(&Blog::new("c", "2", "mine")).unwrap();
         ctx.table_named(&name).update(&Blog::new("c", "1", "mine")).unwrap();
         table.merge(&Blog::new("c", "1", "theirs"), IfMatch::Any).await.unwrap();
@@ -82,7 +84,7 @@ pub(crate) async fn conflicts(target: &Target) {
         });
         assert_eq!(failed.unwrap().key, EntityKey::new("c", "1"));
         assert_eq!(texts(&table).await, ["c1 theirs".to_owned(), format!("c2 {expected}")]);
-        let refresh = ctx.table_named::<Blog>(&name).query();
+        let refresh = ctx.load(ctx.service().table_named::<Blog>(&name).query());
         refresh.merge_option(MergeOption::PreserveChanges).await.unwrap();
         ctx.save_changes_with(options.clone()).await.unwrap();
         assert_eq!(texts(&table).await, ["c1 mine", "c2 mine"]);
@@ -102,7 +104,7 @@ pub(crate) async fn many_changes(target: &Target) {
     let report = ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();
     assert_eq!(report.applied(), 250);
     assert_eq!(table.query().count().await.unwrap(), 250);
-    for entity in ctx.table_named::<Blog>(&name).query().await.unwrap() {
+    for entity in ctx.load(ctx.service().table_named::<Blog>(&name).query()).await.unwrap() {
         ctx.table_named(&name).delete(&entity).unwrap();
     }
     ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();

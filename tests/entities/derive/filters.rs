@@ -76,10 +76,15 @@ async fn a_query_of_a_context_keeps_all_filters() {
     docs_of(&mock).await;
     let mut context = TableContext::new(&mock.client());
     let found = context
-        .query::<Doc>()
-        .filter(|d| d.tenant.eq("acme"))
-        .filter_text("title eq 'x' or title eq 'z'")
-        .filter_opt(Some(Doc::columns().live.is_true()))
+        .load(
+            context
+                .service()
+                .table::<Doc>()
+                .query()
+                .filter(|d| d.tenant.eq("acme"))
+                .filter_text("title eq 'x' or title eq 'z'")
+                .filter_opt(Some(Doc::columns().live.is_true())),
+        )
         .await
         .unwrap();
     assert_eq!(numbers(&found), [("acme", 0)]);

@@ -130,9 +130,9 @@ impl World {
     /// Counts up in a context; `None` if the counter could not be read.
     async fn count_in_context(&self, (partition, at): &Key) -> Option<Known> {
         let mut context = TableContext::new(self.service());
-        let rows = context.table_named::<DynamicEntity>(TABLE);
+        let rows = self.service().table_named::<DynamicEntity>(TABLE);
         let filter = format!("PartitionKey eq '{partition}' and RowKey eq '{at}'");
-        let read = rows.query().filter_text(&filter).await.ok()?;
+        let read = context.load(rows.query().filter_text(&filter)).await.ok()?;
         let mut counter = read.into_iter().next()?;
         let count: i64 = counter.get("Count").unwrap().unwrap();
         counter.set("Count", count + 1);

@@ -124,9 +124,9 @@ impl World {
         partition: &str,
         chance: &mut Rng,
     ) -> Option<Changes> {
-        let rows = context.table_named::<DynamicEntity>(TABLE);
+        let rows = context.service().table_named::<DynamicEntity>(TABLE);
         let filter = format!("PartitionKey eq '{partition}' and RowKey lt '{ROWS}'");
-        let read = rows.query().filter_text(&filter).await.ok()?;
+        let read = context.load(rows.query().filter_text(&filter)).await.ok()?;
         let mut read: BTreeMap<String, DynamicEntity> =
             read.into_iter().map(|row| (row.key().row_key.clone(), row)).collect();
         let mut rows = context.table_named::<DynamicEntity>(TABLE);

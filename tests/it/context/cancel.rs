@@ -17,7 +17,7 @@ async fn changed(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
     for id in ["1", "2"] {
         blogs.insert(&blog(id, "old")).await.unwrap();
     }
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&blog("1", "new")).unwrap();
     ctx.delete(&blog("2", "")).unwrap();
     ctx.add(&blog("3", "new")).unwrap();
@@ -143,7 +143,7 @@ async fn later_changes_wait_for_an_unknown_outcome() {
         let (mock, blogs) = service().await;
         let mut ctx = TableContext::new(&lossy(&mock, 1, after));
         blogs.insert(&blog("1", "old")).await.unwrap();
-        ctx.query::<Blog>().await.unwrap();
+        ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
         ctx.update(&blog("1", "new")).unwrap();
         {
             // Dropped while the request is in flight.
@@ -190,7 +190,7 @@ async fn dropped_saves_of_one_change_do_not_use_up_the_open_attempts() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = TableContext::new(&mock.client());
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&blog("1", "new")).unwrap();
     mock.faults().add(Fault::delay_request(Duration::from_secs(3600)).on_writes());
     for _ in 0..20 {

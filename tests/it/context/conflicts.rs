@@ -265,7 +265,7 @@ async fn many_conflicts_are_resolved() {
             blogs.insert(&blog(id, "old")).await.unwrap();
         }
         let mut ctx = context(&mock);
-        ctx.query::<Blog>().await.unwrap();
+        ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
         for id in ids {
             ctx.update(&blog(id, "local")).unwrap();
             blogs
@@ -303,7 +303,7 @@ async fn other_failures_are_not_retried() {
             blogs.insert(&at(key, "old")).await.unwrap();
         }
         let mut ctx = context(&mock);
-        ctx.query::<Blog>().await.unwrap();
+        ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
         for key in all {
             ctx.update(&at(key, "local")).unwrap();
             blogs.replace(&at(key, "server"), IfMatch::Any).await.unwrap();

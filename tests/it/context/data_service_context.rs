@@ -2,7 +2,7 @@
 
 use azure_table_client::client::TableSet;
 use azure_table_client::context::{
-    ContextQuery, EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
+    EntityState, Load, MergeOption, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
@@ -22,11 +22,17 @@ async fn with_blogs(count: usize) -> (MockTableService, TableClient<Blog>) {
     (mock, blogs)
 }
 
+/// All blogs, tracked by the context.
+fn all(ctx: &mut TableContext) -> Load<'_, Blog> {
+    ctx.load(ctx.service().table::<Blog>().query())
+}
+
 #[tokio::test]
 async fn first_and_first_or_default() {
     for (count, found) in [(0, None), (1, Some("1")), (2, Some("1"))] {
         let (mock, _) = with_blogs(count).await;
-        let first = context(&mock).query::<Blog>().first().await.unwrap();
+        let mut ctx = context(&mock);
+        let first = all(&mut ctx).first().await.unwrap();
         assert_eq!(first.map(|blog| blog.id).as_deref(), found);
     }
 }
@@ -37,10 +43,11 @@ async fn single_and_single_or_default() {
         [(0, None, Some(None)), (1, Some("1"), Some(Some("1"))), (2, None, None)]
     {
         let (mock, _) = with_blogs(count).await;
-        let found = context(&mock).query::<Blog>().single().await;
+        let mut ctx = context(&mock);
+        let found = all(&mut ctx).single().await;
         assert_eq!(found.as_ref().ok().map(|blog| &*blog.id), single);
         assert!(found.is_ok() || found.unwrap_err().kind() == ErrorKind::NotSingle);
-        let found = context(&mock).query::<Blog>().single_or_none().await;
+        let found = all(&mut ctx).single_or_none().await;
         let id = found.as_ref().ok().map(|blog| blog.as_ref().map(|blog| &*blog.id));
         assert_eq!(id, single_or_default);
         assert!(found.is_ok() || found.unwrap_err().kind() == ErrorKind::NotSingle);
@@ -52,7 +59,7 @@ async fn single_and_single_or_default() {
 async fn tracking() {
     let (mock, blogs) = with_blogs(1).await;
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     read.text = "new".into();
     assert!(!ctx.has_changes());
     ctx.update(&read).unwrap();
@@ -64,7 +71,7 @@ async fn tracking() {
 async fn merge_sends_differences_only() {
     let (mock, _) = with_blogs(2).await;
     let mut ctx = context(&mock);
-    let read = ctx.query::<Blog>().await.unwrap();
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&read[0]).unwrap();
     ctx.update(&Blog { text: "new".into(), ..read[1].clone() }).unwrap();
     let plan = ctx.plan(SaveOptions::default()).unwrap();
@@ -77,7 +84,7 @@ async fn merge_sends_differences_only() {
 async fn a_value_that_became_null() {
     let (mock, blogs) = with_blogs(1).await;
     let mut ctx = context(&mock);
-    let read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     ctx.update(&Blog { rating: None, ..read }).unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(mock.requests().count(Operation::Replace), 1);
@@ -94,7 +101,11 @@ async fn a_value_that_became_null() {
 async fn an_object_that_was_read_by_a_projection() {
     let (mock, blogs) = with_blogs(1).await;
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Blog>().select_names(["Text"]).await.unwrap().remove(0);
+    let mut read = ctx
+        .load(ctx.service().table::<Blog>().query().select_names(["Text"]))
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!(read.rating, None);
     read.text = "new".into();
     ctx.update(&read).unwrap();
@@ -181,14 +192,17 @@ async fn continuation() {
     let rows: Vec<_> = (0..1001).map(row).collect();
     mock.seed("Blogs", &rows).unwrap();
     let mut ctx = context(&mock);
-    assert_eq!(ctx.query::<Blog>().await.unwrap().len(), 1001);
-    assert_eq!(ctx.query::<Blog>().take(1000).await.unwrap().len(), 1000);
+    assert_eq!(ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().len(), 1001);
+    assert_eq!(
+        ctx.load(ctx.service().table::<Blog>().query().take(1000)).await.unwrap().len(),
+        1000
+    );
 }
 
 #[tokio::test]
 async fn a_missing_row() {
-    fn query(ctx: &mut TableContext) -> ContextQuery<'_, Blog> {
-        ctx.query::<Blog>().filter(|b| b.channel.eq("c") & b.id.eq("1"))
+    fn query(ctx: &mut TableContext) -> Load<'_, Blog> {
+        ctx.load(ctx.service().table::<Blog>().query().filter(|b| b.channel.eq("c") & b.id.eq("1")))
     }
 
     let (mock, _) = with_blogs(0).await;
@@ -196,6 +210,18 @@ async fn a_missing_row() {
     assert_eq!(query(&mut ctx).first().await.unwrap(), None);
     assert_eq!(query(&mut ctx).single_or_none().await.unwrap(), None);
     assert_eq!(ctx.find::<Blog>(KEY).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_query_of_another_client_is_refused() {
+    let (mock, _) = with_blogs(1).await;
+    let mut ctx = context(&mock);
+    let query = mock.client().table::<Blog>().query();
+    mock.requests().clear();
+    let error = ctx.load(query.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(ctx.cursor(query).err().map(|error| error.kind()), Some(ErrorKind::InvalidInput));
+    assert_eq!(mock.requests().total(), 0);
 }
 
 #[derive(TableSet)]
@@ -216,12 +242,16 @@ async fn create_tables_from_model() {
 async fn merge_option_of_the_context_and_of_one_query() {
     let (mock, blogs) = with_blogs(1).await;
     let mut ctx = context(&mock).merge_option(MergeOption::OverwriteChanges);
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&blog("1", "mine")).unwrap();
     blogs.insert_or_replace(&blog("1", "theirs")).await.unwrap();
-    let read = ctx.query::<Blog>().merge_option(MergeOption::AppendOnly).await.unwrap();
+    let read = ctx
+        .load(ctx.service().table::<Blog>().query())
+        .merge_option(MergeOption::AppendOnly)
+        .await
+        .unwrap();
     assert_eq!(read[0].text, "mine");
-    let read = ctx.query::<Blog>().await.unwrap();
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     assert_eq!(read[0].text, "theirs");
 }
 
@@ -229,7 +259,7 @@ async fn merge_option_of_the_context_and_of_one_query() {
 async fn delete_detach_and_try_get_entity() {
     let (mock, blogs) = with_blogs(2).await;
     let mut ctx = context(&mock);
-    let read = ctx.query::<Blog>().await.unwrap();
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.delete(&read[0]).unwrap();
     assert!(ctx.detach(&read[1]).unwrap());
     assert!(ctx.table_named::<Blog>("Blogs").entry(("c", "2")).is_none());
@@ -253,8 +283,9 @@ async fn ignore_missing_properties() {
     let (mock, _) = with_blogs(1).await;
     let table = stored(&mock);
     table.merge(&DynamicEntity::new("c", "1").with("Foreign", 1), IfMatch::Any).await.unwrap();
-    assert_eq!(context(&mock).query::<Blog>().await.unwrap().len(), 1);
-    let error = context(&mock).query::<Strict>().await.unwrap_err();
+    let mut ctx = context(&mock);
+    assert_eq!(all(&mut ctx).await.unwrap().len(), 1);
+    let error = ctx.load(ctx.service().table::<Strict>().query()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
 }
 
@@ -278,7 +309,7 @@ async fn hooks() {
     });
     ctx.on_request(move |_, _| request());
     ctx.on_reply(move |_, _| reply());
-    let read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     ctx.update(&Blog { text: "new".into(), ..read }).unwrap();
     let report = ctx.save_changes().await.unwrap();
     assert!(matches!(report.results[0].outcome, SaveOutcome::Applied { .. }));

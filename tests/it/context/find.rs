@@ -60,7 +60,8 @@ async fn find_follows_the_merge_option() {
             let mut queried = in_state(&mock, &blogs, start).await.merge_option(option);
             let mut found = in_state(&mock, &blogs, start).await.merge_option(option);
             let new = blogs.insert_or_replace(&blog("1", "server")).await.unwrap().etag;
-            let expected = queried.query::<Blog>().await.unwrap().pop();
+            let expected =
+                queried.load(queried.service().table::<Blog>().query()).await.unwrap().pop();
             let is_hidden = option == MergeOption::PreserveChanges && start == Start::Deleted;
             let expected = expected.filter(|_| !is_hidden);
             assert_eq!(found.find::<Blog>(KEY).await.unwrap(), expected, "{what}");
@@ -82,7 +83,7 @@ async fn find_completes_a_projection() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = context(&mock);
-    ctx.query::<Blog>().select_names(["Text"]).await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query().select_names(["Text"])).await.unwrap();
     let found = ctx.find::<Blog>(KEY).await.unwrap();
     assert_eq!(found.unwrap().rating, Some(3));
     mock.requests().clear();
@@ -232,7 +233,7 @@ async fn refresh_refuses_no_tracking() {
 async fn with_unknown_outcome(mock: &MockTableService) -> TableContext {
     let client = mock.client_builder();
     let mut ctx = TableContext::new(&client.retry(RetryPolicy::none()).build().unwrap());
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&blog("1", "local")).unwrap();
     mock.faults().add(Fault::lose_reply().on_writes());
     mock.faults().add(Fault::error(500, "InternalError").on_reads());

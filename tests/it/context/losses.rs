@@ -56,7 +56,7 @@ async fn an_update_without_a_change_sends_nothing() {
     row.set("series00", 1).set("series01", 2).set("Home_city", "Ulm").set("foreign", true);
     stored(&mock).insert(&row).await.unwrap();
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Odd>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Odd>().query()).await.unwrap().remove(0);
     ctx.update(&read).unwrap();
     assert!(!ctx.has_changes(), "{:?}", ctx.entries());
     mock.requests().clear();
@@ -100,8 +100,12 @@ async fn a_struct_of_an_earlier_projection_removes_nothing() {
     let (mock, blogs) = service().await;
     blogs.insert(&Blog { rating: Some(5), ..blog("1", "precious") }).await.unwrap();
     let mut ctx = context(&mock);
-    let mut early = ctx.query::<Defaults>().select_names(["Rating"]).await.unwrap().remove(0);
-    let late = ctx.query::<Blog>().await.unwrap().remove(0);
+    let mut early = ctx
+        .load(ctx.service().table::<Defaults>().query().select_names(["Rating"]))
+        .await
+        .unwrap()
+        .remove(0);
+    let late = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     assert_eq!((&*early.text, &*late.text), ("", "precious"));
     early.rating = 4;
     let error = ctx.update(&early).unwrap_err();
@@ -125,7 +129,11 @@ async fn defaults_of_a_projection_overwrite_nothing() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "precious")).await.unwrap();
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Defaults>().select_names(["Rating"]).await.unwrap().remove(0);
+    let mut read = ctx
+        .load(ctx.service().table::<Defaults>().query().select_names(["Rating"]))
+        .await
+        .unwrap()
+        .remove(0);
     read.rating = 4;
     ctx.update(&read).unwrap();
     ctx.save_changes().await.unwrap();
@@ -153,12 +161,12 @@ async fn hooks_are_not_applied_twice() {
     blogs.delete(("c", "1"), IfMatch::Any).await.unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "<secret>");
-    let found = ctx.query::<Blog>().await.unwrap();
+    let found = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     assert_eq!(found[0].text, "secret");
     ctx.update(&found[0]).unwrap();
     assert!(!ctx.has_changes());
     ctx.clear();
-    assert_eq!(ctx.query::<Blog>().await.unwrap()[0].text, "secret");
+    assert_eq!(ctx.load(ctx.service().table::<Blog>().query()).await.unwrap()[0].text, "secret");
 }
 
 /// A struct has the ETag of its values, never a newer one.
@@ -178,9 +186,9 @@ async fn tracked_values_keep_their_own_version() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = context(&mock);
-    let first = ctx.query::<Versioned>().await.unwrap().remove(0);
+    let first = ctx.load(ctx.service().table::<Versioned>().query()).await.unwrap().remove(0);
     blogs.insert_or_replace(&blog("1", "other")).await.unwrap();
-    let again = ctx.query::<Versioned>().await.unwrap().remove(0);
+    let again = ctx.load(ctx.service().table::<Versioned>().query()).await.unwrap().remove(0);
     assert_eq!((&*again.text, &again.etag), ("old", &first.etag));
     let table = blogs.with_entity::<Versioned>();
     let error = table.replace(&again, &again.etag).await.unwrap_err();
@@ -193,20 +201,26 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = context(&mock);
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&Blog { rating: None, ..blog("1", "old") }).unwrap();
-    let query = ctx.query::<Blog>().select_names(["Text"]);
+    let query = ctx.load(ctx.service().table::<Blog>().query().select_names(["Text"]));
     query.merge_option(MergeOption::PreserveChanges).await.unwrap();
     assert_eq!(ctx.entries()[0].changed(), ["Rating"]);
     let error = ctx.save_changes().await.unwrap_err();
     assert!(error.error.to_string().contains("read all columns first"), "{}", error.error);
-    ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query())
+        .merge_option(MergeOption::PreserveChanges)
+        .await
+        .unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);
     // A change that the service already has is not sent.
     ctx.update(&Blog { rating: Some(5), ..blog("1", "old") }).unwrap();
     blogs.insert_or_replace(&Blog { rating: Some(5), ..blog("1", "old") }).await.unwrap();
-    ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query())
+        .merge_option(MergeOption::PreserveChanges)
+        .await
+        .unwrap();
     mock.requests().clear();
     ctx.save_changes().await.unwrap();
     assert_eq!(mock.requests().total(), 0);
@@ -243,7 +257,7 @@ async fn a_foreign_write_after_a_lost_reply_is_a_conflict() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = context(&mock);
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&blog("1", "mine")).unwrap();
     {
         // The request is applied, and its reply is in flight.
@@ -343,15 +357,22 @@ async fn unreadable_properties_are_kept() {
     let client = mock.client_builder().transport(lone_surrogate).build().unwrap();
     for option in [MergeOption::NoTracking, MergeOption::AppendOnly] {
         let mut ctx = TableContext::new(&client);
-        assert_eq!(ctx.query::<Blog>().merge_option(option).await.unwrap().len(), 1);
+        assert_eq!(
+            ctx.load(ctx.service().table::<Blog>().query())
+                .merge_option(option)
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
     }
     let mut ctx = TableContext::new(&client);
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.update(&Blog { rating: None, ..blog("1", "new") }).unwrap();
     assert!(ctx.save_changes().await.is_err(), "a replace would lose it");
     ctx.update(&blog("1", "new")).unwrap();
     ctx.save_changes().await.unwrap();
     let after = stored(&mock).get(("c", "1")).await.unwrap();
     assert_eq!(after.get("Foreign"), Some(Ok("broken".to_owned())));
-    assert!(ctx.table_named::<DynamicEntity>("Blogs").query().await.is_err());
+    assert!(ctx.load(ctx.service().table_named::<DynamicEntity>("Blogs").query()).await.is_err());
 }

@@ -73,7 +73,8 @@ async fn every_cell() {
             let old = ctx.entry(&blog("1", "")).unwrap().and_then(|e| e.condition().cloned());
             let server = Blog { rating: Some(9), ..blog("1", "server") };
             let new = blogs.insert_or_replace(&server).await.unwrap().etag;
-            let found = ctx.query::<Blog>().merge_option(option).await.unwrap();
+            let found =
+                ctx.load(ctx.service().table::<Blog>().query()).merge_option(option).await.unwrap();
             assert_eq!(found.len(), 1);
             assert_eq!((&*found[0].text, found[0].rating), (text, Some(rating)), "{what}");
             assert_eq!(state(&ctx), then, "{what}");
@@ -85,7 +86,8 @@ async fn every_cell() {
             };
             assert_eq!(condition, expected, "{what}");
             // Two results for the same key have equal values.
-            let again = ctx.query::<Blog>().merge_option(option).await.unwrap();
+            let again =
+                ctx.load(ctx.service().table::<Blog>().query()).merge_option(option).await.unwrap();
             assert_eq!(again, found, "{what}");
             cells += 1;
         }
@@ -103,7 +105,7 @@ async fn preserved_changes_win() {
     {
         let mut ctx = in_state(&mock, &blogs, Start::Modified).await;
         blogs.insert_or_replace(&blog("1", "server")).await.unwrap();
-        ctx.query::<Blog>().merge_option(option).await.unwrap();
+        ctx.load(ctx.service().table::<Blog>().query()).merge_option(option).await.unwrap();
         let saved = ctx.save_changes().await;
         assert_eq!(saved.is_ok(), option == MergeOption::PreserveChanges);
         assert_eq!(blogs.get(("c", "1")).await.unwrap().text, text);
@@ -119,24 +121,25 @@ async fn a_projection_is_completed() {
     other.set("Text", "old").set("Rating", 3).set("Foreign", "stays");
     table.insert(&other).await.unwrap();
     let mut ctx = super::context(&mock);
-    let found = ctx.query::<Blog>().select_names(["Text"]).await.unwrap();
+    let found =
+        ctx.load(ctx.service().table::<Blog>().query().select_names(["Text"])).await.unwrap();
     assert_eq!(found[0].rating, None, "not read");
     // Removing a property needs a replace, which would lose columns that were not read.
     let removing = Blog { rating: Some(4), ..found[0].clone() };
     ctx.update(&removing).unwrap();
     assert_eq!(ctx.entry(&removing).unwrap().unwrap().changed(), ["Rating"]);
     blogs.merge(&Blog { rating: Some(5), ..blog("1", "server") }, IfMatch::Any).await.unwrap();
-    let found = ctx.query::<Blog>().await.unwrap();
+    let found = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     assert_eq!((&*found[0].text, found[0].rating), ("old", Some(4)), "tracked values stay");
     let mut ctx = super::context(&mock);
-    ctx.query::<Blog>().select_names(["Text", "Rating"]).await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query().select_names(["Text", "Rating"])).await.unwrap();
     ctx.update(&Blog { rating: None, ..blog("1", "server") }).unwrap();
     mock.requests().clear();
     let error = ctx.save_changes().await.unwrap_err();
     assert!(error.error.to_string().contains("did not select"), "{}", error.error);
     assert_eq!(mock.requests().total(), 0);
     // Once the complete row was read, the property can be removed, and the others stay.
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     ctx.save_changes().await.unwrap();
     let row = table.get(("c", "1")).await.unwrap();
     assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok("stays".to_owned()))));

@@ -74,7 +74,7 @@ async fn in_state(
     if start == Start::NotTracked {
         return ctx;
     }
-    let read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     match start {
         Start::Modified => ctx.update(&blog("1", "local")).unwrap(),
         Start::Deleted => ctx.delete(&read).unwrap(),

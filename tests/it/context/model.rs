@@ -265,7 +265,11 @@ async fn run(calls: Vec<Call>) {
                 assert_eq!(ctx.reset(&blog(*key, &none)).is_ok(), taken, "{}", what());
             }
             Call::Query(option) => {
-                let found = ctx.query::<Blog>().merge_option(*option).await.unwrap();
+                let found = ctx
+                    .load(ctx.service().table::<Blog>().query())
+                    .merge_option(*option)
+                    .await
+                    .unwrap();
                 let found: Vec<Values> = found.into_iter().map(|b| (b.text, b.rating)).collect();
                 assert_eq!(found, model.query(*option), "{}", what());
             }

@@ -66,7 +66,7 @@ async fn a_retired_property_is_removed() {
     ] {
         let (mock, table) = three_blogs().await;
         let mut ctx = context(&mock);
-        for blog in ctx.query::<BlogV2>().await.unwrap() {
+        for blog in ctx.load(ctx.service().table::<BlogV2>().query()).await.unwrap() {
             ctx.update(&blog).unwrap();
         }
         let plan = ctx.plan(options.clone()).unwrap();
@@ -90,7 +90,7 @@ async fn a_retired_property_is_removed() {
 async fn only_updated_entities_are_replaced() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let blogs = ctx.query::<BlogV2>().await.unwrap();
+    let blogs = ctx.load(ctx.service().table::<BlogV2>().query()).await.unwrap();
     ctx.update(&blogs[1]).unwrap();
     assert!(ctx.save_changes().await.unwrap().results.is_empty());
     assert_eq!(names(&table, "2").await, ["Rating", "Text"]);
@@ -107,7 +107,7 @@ async fn only_updated_entities_are_replaced() {
 async fn an_extra_field_keeps_the_columns_of_other_programs() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Careful>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Careful>().query()).await.unwrap().remove(0);
     read.text = "new".into();
     ctx.update(&read).unwrap();
     ctx.save_changes_with(replacing()).await.unwrap();
@@ -125,7 +125,7 @@ async fn columns_without_a_field() {
         let table = stored(&mock);
         table.merge(&DynamicEntity::new("c", "1").with("Foreign", 1), IfMatch::Any).await.unwrap();
         let mut ctx = context(&mock);
-        let mut read = ctx.query::<Blog>().await.unwrap().remove(0);
+        let mut read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
         read.rating = None;
         ctx.update(&read).unwrap();
         ctx.save_changes_with(options).await.unwrap();
@@ -144,7 +144,11 @@ async fn columns_without_a_field() {
 async fn a_replace_after_a_projection_is_refused() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let read = ctx.query::<Blog>().select_names(["Text"]).await.unwrap().remove(0);
+    let read = ctx
+        .load(ctx.service().table::<Blog>().query().select_names(["Text"]))
+        .await
+        .unwrap()
+        .remove(0);
     ctx.update(&read).unwrap();
     let error = ctx.save_changes_with(replacing()).await.unwrap_err();
     assert!(error.error.to_string().contains("read all columns first"), "{}", error.error);
@@ -161,7 +165,7 @@ async fn conflicts_of_an_update_without_a_difference() {
     ] {
         let (mock, table) = three_blogs().await;
         let mut ctx = context(&mock);
-        let read = ctx.query::<BlogV2>().await.unwrap().remove(0);
+        let read = ctx.load(ctx.service().table::<BlogV2>().query()).await.unwrap().remove(0);
         ctx.update(&read).unwrap();
         let other = DynamicEntity::new("c", "1").with("Text", "other");
         table.merge(&other, IfMatch::Any).await.unwrap();
@@ -184,7 +188,11 @@ async fn conflicts_of_an_update_without_a_difference() {
 async fn a_replace_after_a_projection_and_a_whole_read_is_refused() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Blog>().select_names(["Text"]).await.unwrap().remove(0);
+    let mut read = ctx
+        .load(ctx.service().table::<Blog>().query().select_names(["Text"]))
+        .await
+        .unwrap()
+        .remove(0);
     read.text = "new".into();
     ctx.update(&read).unwrap();
     ctx.find::<Blog>(("c", "1")).await.unwrap();
@@ -205,7 +213,8 @@ async fn newer_values_of_other_columns_survive_a_resolved_conflict() {
         let row = DynamicEntity::new("c", "1").with("F", 1).with("Body", "old");
         table.merge(&row, IfMatch::Any).await.unwrap();
         let mut ctx = context(&mock);
-        let mut read = ctx.query::<T>().take(1).await.unwrap().remove(0);
+        let mut read =
+            ctx.load(ctx.service().table::<T>().query().take(1)).await.unwrap().remove(0);
         change(&mut read);
         ctx.update(&read).unwrap();
         let other = DynamicEntity::new("c", "1").with("F", 2).with("New", 7).with("Body", "other");
@@ -240,7 +249,7 @@ struct Renamed {
 async fn an_update_without_a_difference_inserts_a_missing_row() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let read = ctx.query::<BlogV2>().await.unwrap().remove(0);
+    let read = ctx.load(ctx.service().table::<BlogV2>().query()).await.unwrap().remove(0);
     ctx.update(&read).unwrap();
     table.delete(("c", "1"), IfMatch::Any).await.unwrap();
     let options = replacing().on_conflict(ConflictResolver::client_wins());
@@ -253,7 +262,7 @@ async fn an_update_without_a_difference_inserts_a_missing_row() {
 async fn a_refreshed_update_keeps_newer_values() {
     let (mock, table) = three_blogs().await;
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     read.text = "mine".into();
     ctx.update(&read).unwrap();
     let other = DynamicEntity::new("c", "1").with("Rating", 9).with("Text", "theirs");
@@ -270,7 +279,7 @@ async fn a_refreshed_update_keeps_newer_values() {
 async fn an_update_after_a_lost_response() {
     let (mock, table) = three_blogs().await;
     let mut ctx = TableContext::new(&mock.client());
-    let read = ctx.query::<BlogV2>().await.unwrap().remove(0);
+    let read = ctx.load(ctx.service().table::<BlogV2>().query()).await.unwrap().remove(0);
     let changed = BlogV2 { text: "new".into(), ..read };
     ctx.update(&changed).unwrap();
     mock.faults().add(Fault::lose_reply().times(1));

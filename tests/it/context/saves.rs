@@ -55,7 +55,7 @@ async fn a_removed_property_is_a_replace_that_loses_nothing() {
     row.set("Text", "old").set("Rating", 3).set("Foreign", 5_i64);
     table.insert(&row).await.unwrap();
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Blog>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     read.rating = None;
     ctx.update(&read).unwrap();
     mock.requests().clear();
@@ -100,7 +100,7 @@ async fn properties_that_a_struct_never_writes_are_kept() {
     row.set("Body", "old").set("Views", 5_i64).set("Rating", 3);
     table.insert(&row).await.unwrap();
     let mut ctx = context(&mock);
-    let mut read = ctx.query::<Careful>().await.unwrap().remove(0);
+    let mut read = ctx.load(ctx.service().table::<Careful>().query()).await.unwrap().remove(0);
     assert_eq!((&*read.text, read.views, read.rating), ("old", Some(5), 3));
     (read.text, read.rating) = ("new".into(), 0);
     ctx.update(&read).unwrap();
@@ -172,7 +172,7 @@ async fn three(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
     for id in ["1", "2", "3"] {
         blogs.insert_or_replace(&blog(id, "old")).await.unwrap();
     }
-    ctx.query::<Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     for id in ["1", "2", "3"] {
         ctx.update(&blog(id, "new")).unwrap();
     }
@@ -360,7 +360,7 @@ async fn hooks() {
     assert_eq!(stored(&mock).get(("c", "1")).await.unwrap().get("By"), Some(Ok("joe".to_owned())));
     assert_eq!(*log.lock().unwrap(), ["Insert Blogs", "204 true"]);
     ctx.clear();
-    assert_eq!(ctx.query::<Blog>().await.unwrap()[0].text, "read");
+    assert_eq!(ctx.load(ctx.service().table::<Blog>().query()).await.unwrap()[0].text, "read");
     assert!(!ctx.has_changes());
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "old");
 }
@@ -373,7 +373,7 @@ async fn a_cursor_allows_changes_between_its_steps() {
         blogs.insert(&blog(&format!("{n:02}"), "old")).await.unwrap();
     }
     let mut ctx = context(&mock);
-    let mut cursor = ctx.query::<Blog>().page_size(10).cursor();
+    let mut cursor = ctx.cursor(ctx.service().table::<Blog>().query().page_size(10)).unwrap();
     let mut count = 0;
     while let Some(mut read) = cursor.next(&mut ctx).await.unwrap() {
         count += 1;
@@ -400,8 +400,8 @@ async fn a_cursor_continues_after_a_row_that_cannot_be_decoded() {
     bad.set("Text", 5);
     mock.seed("Blogs", [&bad]).unwrap();
     let mut ctx = context(&mock);
-    assert!(ctx.query::<Blog>().await.is_err());
-    let mut cursor = ctx.query::<Blog>().page_size(2).cursor();
+    assert!(ctx.load(ctx.service().table::<Blog>().query()).await.is_err());
+    let mut cursor = ctx.cursor(ctx.service().table::<Blog>().query().page_size(2)).unwrap();
     let (mut read, mut errors) = (Vec::new(), Vec::new());
     loop {
         match cursor.next(&mut ctx).await {
@@ -424,7 +424,7 @@ async fn rows_without_metadata_are_not_tracked() {
     let client =
         mock.client_builder().metadata(azure_table_client::Metadata::None).build().unwrap();
     let mut ctx = TableContext::new(&client);
-    assert!(ctx.query::<Blog>().await.is_err());
+    assert!(ctx.load(ctx.service().table::<Blog>().query()).await.is_err());
 }
 
 /// The requests of a save have their own deadline and policy.

@@ -131,7 +131,7 @@ async fn changes_keep_their_order() {
         blogs.insert(&blog(id, "old")).await.unwrap();
     }
     let mut ctx = super::context(&mock);
-    ctx.query::<super::Blog>().await.unwrap();
+    ctx.load(ctx.service().table::<super::Blog>().query()).await.unwrap();
     let order = |ctx: &TableContext| -> Vec<String> {
         ctx.entries().iter().map(|entry| entry.key().row_key.clone()).collect()
     };

@@ -247,7 +247,8 @@ async fn a_removal_that_cannot_be_detected_is_an_error() {
 
     // So is an update of the tracked row.
     let mut context = TableContext::new(&mock.client());
-    let mut note = context.query::<Strict>().await.unwrap().remove(0);
+    let mut note =
+        context.load(context.service().table::<Strict>().query()).await.unwrap().remove(0);
     change(&mut note);
     let error = context.update(&note).unwrap_err();
     assert!(error.to_string().contains("cannot write the tracked values"), "{error}");

@@ -155,8 +155,9 @@ impl Stage {
 
     async fn context(&self) -> String {
         let mut context = TableContext::new(&self.service);
-        let blogs = context.table_named::<DynamicEntity>("Blogs");
-        let rows = blogs.query().filter_text("PartitionKey eq 'p'").await.unwrap();
+        let blogs = self.service.table_named::<DynamicEntity>("Blogs");
+        let rows = blogs.query().filter_text("PartitionKey eq 'p'");
+        let rows = context.load(rows).await.unwrap();
         let mut blogs = context.table_named::<DynamicEntity>("Blogs");
         if self.kind == Kind::Insert {
             self.keys().iter().for_each(|key| blogs.add(&row(key, "new")).unwrap());

@@ -1,10 +1,12 @@
 //! The columns that a query reads.
 
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Query;
 use crate::ETag;
+use crate::client_core::ClientCore;
 use crate::entity::{
     DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity, WithETag,
 };
@@ -270,6 +272,32 @@ impl<E, T> Query<E, T> {
             names
         });
         self.reading(Arc::new(projected), select.map_err(Error::from))
+    }
+
+    /// Reads the rows without a struct, as far as they can be read. Also returns the names of the properties that are
+    /// transferred; `None` for all.
+    ///
+    /// # Errors
+    /// The query was created by another client than that of `core`, or reads rows of one kind.
+    pub(crate) fn for_context(
+        self,
+        core: &Arc<ClientCore>,
+    ) -> Result<(Query<E, Readable>, Option<BTreeSet<String>>), Error> {
+        self.check_client(core)?;
+        let columns = match &self.select {
+            _ if self.is_whole => None,
+            Ok(names) if names.is_empty() => {
+                return Err(Error::invalid_input(
+                    "a context tracks entities of the enum, not of one kind: filter by `kind()`",
+                ));
+            }
+            Ok(names) => {
+                let own = names.iter().filter(|name| !SYSTEM_PROPERTIES.contains(&name.as_str()));
+                Some(own.cloned().collect())
+            }
+            Err(error) => return Err(error.clone()),
+        };
+        Ok((self.into_dynamic(), columns))
     }
 
     /// Reads the rows without a struct, as far as they can be read.
