@@ -62,6 +62,16 @@ pub enum SaveOutcome {
     Discarded(Error),
 }
 
+impl SaveOutcome {
+    /// The error of a change that failed, or whose outcome is unknown.
+    pub(super) const fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Failed(error) | Self::Unknown(error) => Some(error),
+            Self::Applied { .. } | Self::NotAttempted | Self::Discarded(_) => None,
+        }
+    }
+}
+
 impl SaveReport {
     /// The number of changes that were applied.
     pub fn applied(&self) -> usize {
@@ -103,12 +113,7 @@ impl SaveReport {
 
     /// The first error.
     pub fn error(&self) -> Option<&Error> {
-        self.results.iter().find_map(|result| match &result.outcome {
-            SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => Some(error),
-            SaveOutcome::Applied { .. } | SaveOutcome::NotAttempted | SaveOutcome::Discarded(_) => {
-                None
-            }
-        })
+        self.results.iter().find_map(|result| result.outcome.error())
     }
 
     /// Adds the key of the entity to each error.

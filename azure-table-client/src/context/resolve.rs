@@ -11,7 +11,7 @@ use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Found, Judged, OpenWrite, Verdict};
+use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// The findings about the entities of one request.
@@ -26,32 +26,32 @@ pub(super) struct Findings {
 }
 
 impl TableContext {
-    /// Reads the entities of a request, and resolves each of their open attempts. The attempt of `closed`, which the
-    /// service refused, counts as applied if its write id is found: a proxy may have delivered it twice. The
-    /// service refused `fenced` because an ETag was gone.
+    /// Asks for the outcome of each open attempt of these entities, of one partition, and tells the tracker. `last` is
+    /// the last response to a request about them.
     ///
     /// # Errors
     /// The rows cannot be read.
     pub(super) async fn resolve_attempts(
         &mut self,
-        table: &str,
         ids: &[&Identity],
-        closed: Option<&Arc<Request>>,
-        fenced: Option<&Arc<Request>>,
+        last: Option<(&Arc<Request>, &Unconfirmed)>,
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
-        let writes = attempts.iter().map(|attempt| OpenWrite {
-            request: &attempt.request,
-            is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
-            is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),
-            sent: Some(attempt.sent.end),
-            since: None,
+        let writes = attempts.iter().map(|attempt| {
+            let last = last.filter(|(request, _)| attempt.is_of(request)).map(|(_, last)| last);
+            OpenWrite {
+                request: &attempt.request,
+                is_open: last.is_none_or(Unconfirmed::is_open),
+                is_fenced: last.is_some_and(Unconfirmed::is_fenced),
+                sent: Some(attempt.sent.end),
+                since: None,
+            }
         });
         let writes: Vec<_> = writes.collect();
-        // The service may be down.
-        let retry =
-            if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
+        // The service may be down, unless it closed the last request.
+        let is_closed = last.is_some_and(|(_, last)| !last.is_open());
+        let retry = if is_closed { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
         let call = CallOptions { retry, ..options.call.clone() };
         let Judged { verdicts, rows } = outcome::open(&self.core, &writes, &call).await?;
         let mut findings = Findings::default();
@@ -59,7 +59,7 @@ impl TableContext {
             if let Verdict::Unknown { matching_state: Some(state) } = verdict {
                 findings.matching_state = Some(state);
             }
-            for (id, etag, confirmation) in self.tracker.resolve(table, attempt, verdict, &rows) {
+            for (id, etag, confirmation) in self.tracker.resolve(attempt, verdict, &rows) {
                 findings.applied.insert(id, (etag, confirmation));
             }
         }
@@ -88,7 +88,7 @@ impl TableContext {
                 operation: attempt.change.operation(),
                 outcome: SaveOutcome::Unknown(dropped()),
             });
-            let found = self.resolve_attempts(&table, &[&id], None, None, options).await;
+            let found = self.resolve_attempts(&[&id], None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;

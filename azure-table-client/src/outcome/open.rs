@@ -14,7 +14,7 @@ use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::Request;
-use crate::pipeline::CallOptions;
+use crate::pipeline::{CallOptions, error_type};
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
 /// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
@@ -74,7 +74,10 @@ pub(crate) async fn open(
     keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
     keys.dedup();
     let table = writes.first().map_or("", |write| &write.request.resource);
-    let rows = read_back(core, table, &keys, options).await?;
+    let rows = read_back(core, table, &keys, options).await.inspect_err(|error| {
+        let (code, request_id) = (error_type(error), error.request_id());
+        debug!(code, request_id, "cannot read back whether a write was applied");
+    })?;
     let policy = policy(core, options);
     let verdict = |(write, is_expired)| verdict(core, write, is_expired, &rows, policy);
     let verdicts = writes.iter().zip(expired).map(verdict).collect();

@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
 
 use http::StatusCode;
-use tracing::debug;
 
 use super::claims::{not_applied, unknown};
 use super::open::{Judged, OpenWrite, open, policy};
@@ -15,7 +14,7 @@ use crate::edm::EdmDateTime;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::committed::{self, Committed};
 use crate::operation::{Reply, Request, Wrote, table, transaction};
-use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type, is_transient};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, is_transient};
 use crate::wire::Operation;
 
 /// The shortest time for a read.
@@ -74,8 +73,30 @@ impl Unconfirmed {
         results.map_err(|error| Self { error, has_response: true, open, date })
     }
 
-    fn is_open(&self) -> bool {
+    pub(crate) const fn error(&self) -> &Error {
+        &self.error
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
+    /// Whether an attempt is open.
+    pub(crate) fn is_open(&self) -> bool {
         self.error.outcome() == Outcome::Unknown
+    }
+
+    /// Whether the service refused the write because an ETag was gone.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.has_response && self.error.is_precondition_failed()
+    }
+
+    /// Whether an attempt may have been applied; `has_earlier` if there was another one, in an earlier request.
+    pub(crate) fn is_doubtful(&self, request: &Request, has_earlier: bool) -> bool {
+        let error = &self.error;
+        let is_conflict =
+            error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
+        self.is_open() || self.doubt(request).is_some() || (has_earlier && is_conflict)
     }
 
     fn doubt(&self, request: &Request) -> Option<Doubt> {
@@ -183,21 +204,13 @@ async fn read(
     let write = OpenWrite {
         request,
         is_open: last.is_open(),
-        is_fenced: last.has_response && last.error.is_precondition_failed(),
+        is_fenced: last.is_fenced(),
         sent: last.open,
         since: last.since(core, start),
     };
-    match open(core, &[write], &options).await {
-        Ok(Judged { mut verdicts, rows }) => {
-            let etag = |write: &Wrote| rows.get(&write.key).map(|row| row.etag.clone());
-            Some((verdicts.pop()?, request.writes.iter().map(etag).collect()))
-        }
-        Err(error) => {
-            let (code, request_id) = (error_type(&error), error.request_id());
-            debug!(code, request_id, "cannot read back whether a write was applied");
-            None
-        }
-    }
+    let Judged { mut verdicts, rows } = open(core, &[write], &options).await.ok()?;
+    let etag = |write: &Wrote| rows.get(&write.key).map(|row| row.etag.clone());
+    Some((verdicts.pop()?, request.writes.iter().map(etag).collect()))
 }
 
 /// Reads whether the table of a write exists; `None` if it cannot be read, or the write concerns something else.

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tracing::debug;
-
 use super::super::TableContext;
 use super::super::options::SaveOptions;
 use super::super::plan::{self, Candidate, RequestGroup};
@@ -12,9 +10,9 @@ use super::super::resolve::Findings;
 use super::super::tracker::{Change, Identity, Tracked};
 use crate::ETag;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};
-use crate::operation::{Confirmation, Reply, transaction};
-use crate::outcome;
-use crate::pipeline::{CallTrace, error_type};
+use crate::operation::{Confirmation, Reply};
+use crate::outcome::{self, Unconfirmed};
+use crate::pipeline::CallTrace;
 
 /// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
 /// yet.
@@ -36,6 +34,61 @@ impl FollowUp {
     }
 }
 
+/// The response that refuses the changes of a request, or the failure to get one.
+struct Refusal<'r> {
+    error: &'r Error,
+    /// Set if the rows are in the state that the request leaves.
+    matching_state: Option<MatchingState>,
+    /// The index in the report of the change that failed the transaction.
+    failed: Option<usize>,
+    /// Whether an earlier attempt had applied a change of the request, so that the others are sent again.
+    any_applied: bool,
+}
+
+impl<'r> Refusal<'r> {
+    fn new(
+        group: &RequestGroup,
+        error: &'r Error,
+        matching_state: Option<MatchingState>,
+        applied_earlier: &AppliedEarlier,
+    ) -> Self {
+        let failed = error.batch_index().filter(|_| group.is_transaction());
+        let failed = failed.and_then(|index| group.changes.get(index)).map(|it| it.result);
+        let any_applied = group.changes.iter().any(|it| applied_earlier.contains_key(&it.id));
+        Self { error, matching_state, failed, any_applied }
+    }
+
+    /// Whether an attempt of the request stays open.
+    fn is_open(&self) -> bool {
+        self.error.outcome() == Outcome::Unknown
+    }
+
+    /// The outcome of a change that no attempt is known to have applied; `None` if it is sent again.
+    fn outcome(&self, candidate: &Candidate, is_unknown: bool) -> Option<SaveOutcome> {
+        let error = self.error.clone();
+        if is_unknown {
+            let error = outcome::unknown(error).with_matching_state(self.matching_state);
+            return Some(SaveOutcome::Unknown(error));
+        }
+        if self.any_applied {
+            return None;
+        }
+        // The service rolled back the other changes of the transaction.
+        Some(match self.failed {
+            Some(failed) if failed != candidate.result => SaveOutcome::NotAttempted,
+            _ => SaveOutcome::Failed(outcome::not_applied(error)),
+        })
+    }
+}
+
+/// Whether the response counts as the success of deletes, since the option says so.
+fn is_deleted(group: &RequestGroup, error: &Error, options: &SaveOptions) -> bool {
+    options.missing_is_deleted
+        && !group.is_transaction()
+        && error.code() == Some(&ErrorCode::ResourceNotFound)
+        && group.changes.iter().all(|candidate| candidate.change == Change::Delete)
+}
+
 impl TableContext {
     pub(super) async fn receive(
         &mut self,
@@ -45,37 +98,28 @@ impl TableContext {
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
-        let request = &group.request;
-        let mut error = match reply.and_then(|reply| transaction::results(reply, request)) {
+        let last = match Unconfirmed::of(reply, &group.request) {
             Ok(committed) => {
                 let results = committed.operations.into_iter();
                 let results = results.map(|result| (Some(result.status), result.etag));
                 return self.confirm(&group, results.collect(), trace, options).await;
             }
-            Err(error) => error,
+            Err(last) => last,
         };
-        let is_deleted = options.missing_is_deleted
-            && !group.is_transaction()
-            && error.code() == Some(&ErrorCode::ResourceNotFound)
-            && group.changes.iter().all(|candidate| candidate.change == Change::Delete);
-        if error.outcome() == Outcome::Applied || is_deleted {
-            let results = vec![(error.status(), None); group.changes.len()];
+        if last.error().outcome() == Outcome::Applied || is_deleted(&group, last.error(), options) {
+            let results = vec![(last.error().status(), None); group.changes.len()];
             return self.confirm(&group, results, trace, options).await;
         }
-        let findings = match trace.within(self.read_findings(&group, &error, options)).await {
-            Ok(findings) => findings,
+        let (error, findings) = match trace.within(self.ask(&group, &last, options)).await {
+            Ok(findings) => (last.into_error(), findings),
             // A proxy may have delivered the request twice.
-            Err(read) => {
-                let (code, request_id) = (error_type(&read), read.request_id());
-                debug!(code, request_id, "cannot read back whether changes were applied");
-                error = outcome::unknown(error);
-                Findings::default()
-            }
+            Err(_) => (outcome::unknown(last.into_error()), Findings::default()),
         };
-        let is_resolved = group.changes.iter().all(|it| findings.applied.contains_key(&it.id));
-        applied_earlier.extend(findings.applied);
-        let follow_up =
-            self.fail_or_replan(&group, &error, findings.matching_state, applied_earlier, options);
+        let Findings { applied, matching_state, .. } = findings;
+        let is_resolved = group.changes.iter().all(|it| applied.contains_key(&it.id));
+        applied_earlier.extend(applied);
+        let refusal = Refusal::new(&group, &error, matching_state, applied_earlier);
+        let follow_up = self.conclude(&group, &refusal, applied_earlier, options);
         if is_resolved {
             trace.resolved();
             trace.finish(Ok(()));
@@ -127,80 +171,48 @@ impl TableContext {
         FollowUp { is_done: true, again: Vec::new() }
     }
 
-    /// Reads back the attempts of a request that failed, unless the response closes all of them.
-    async fn read_findings(
+    /// Asks for the outcomes of the attempts of a request that was not confirmed, unless the response closes all of them.
+    async fn ask(
         &mut self,
         group: &RequestGroup,
-        error: &Error,
+        last: &Unconfirmed,
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
-        let is_open = error.outcome() == Outcome::Unknown;
-        let is_conflict =
-            error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
-        let has_earlier = |candidate: &Candidate| {
+        let has_earlier = group.changes.iter().any(|candidate| {
             self.tracker.get(&candidate.id).is_some_and(Tracked::has_earlier_attempt)
-        };
-        // A proxy may have delivered the request twice.
-        let may_be_repeated = group.request.has_write_id() && is_conflict;
-        let is_doubtful =
-            is_open || may_be_repeated || (is_conflict && group.changes.iter().any(has_earlier));
-        if !is_doubtful {
+        });
+        if !last.is_doubtful(&group.request, has_earlier) {
             return Ok(Findings::default());
         }
         let ids: Vec<_> = group.changes.iter().map(|candidate| &candidate.id).collect();
-        let closed = (!is_open).then_some(&group.request);
-        let fenced = error.is_precondition_failed().then_some(&group.request);
-        self.resolve_attempts(&group.table, &ids, closed, fenced, options).await
+        self.resolve_attempts(&ids, Some((&group.request, last)), options).await
     }
 
-    /// Sets the outcome of each change of a request that failed, or plans the change again.
-    fn fail_or_replan(
+    /// Ends the attempts of a request that was not confirmed, sets the outcomes of its changes, and plans those again
+    /// that are to be sent again.
+    fn conclude(
         &mut self,
         group: &RequestGroup,
-        error: &Error,
-        matching_state: Option<MatchingState>,
+        refusal: &Refusal<'_>,
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
-        let is_open = error.outcome() == Outcome::Unknown;
-        let failed = error.batch_index().filter(|_| group.is_transaction());
-        let failed = failed.and_then(|index| group.changes.get(index)).map(|it| it.result);
-        let any_applied = group.changes.iter().any(|it| applied_earlier.contains_key(&it.id));
-        let (mut again, mut is_done) = (Vec::new(), true);
-        for candidate in &group.changes {
+        let is_applied = |it: &&Candidate| applied_earlier.contains_key(&it.id);
+        let (mut again, rest): (Vec<_>, Vec<_>) = group.changes.iter().partition(is_applied);
+        let mut is_done = true;
+        for candidate in rest {
             let id = &candidate.id;
-            if applied_earlier.contains_key(id) {
-                again.push(candidate);
-                continue;
+            self.tracker.end_attempt(id, &group.request, refusal.is_open());
+            match refusal.outcome(candidate, self.tracker.is_unknown(id)) {
+                None => again.push(candidate),
+                Some(outcome) => {
+                    is_done = false;
+                    self.tracker.set_error(id, outcome.error().cloned());
+                    self.set_outcome(candidate, outcome);
+                }
             }
-            if is_open {
-                self.tracker.leave_open(id, &group.request);
-            } else {
-                self.tracker.close(id, &group.request);
-            }
-            let Some(tracked) = self.tracker.get(id) else { continue };
-            let is_unknown = tracked.is_unknown();
-            if any_applied && !is_unknown {
-                // The request failed because of another change in it, which an earlier attempt had applied.
-                again.push(candidate);
-                continue;
-            }
-            is_done = false;
-            let is_failed = is_unknown || failed.is_none_or(|failed| failed == candidate.result);
-            let claim = if is_unknown { outcome::unknown } else { outcome::not_applied };
-            let state = matching_state.filter(|_| is_unknown);
-            let error = claim(error.clone()).with_matching_state(state);
-            // The service rolled back the other changes of the transaction.
-            self.tracker.set_error(id, is_failed.then(|| error.clone()));
-            self.set_outcome(
-                candidate,
-                match (is_unknown, is_failed) {
-                    (true, _) => SaveOutcome::Unknown(error),
-                    (false, true) => SaveOutcome::Failed(error),
-                    (false, false) => SaveOutcome::NotAttempted,
-                },
-            );
         }
+        again.sort_by_key(|candidate| candidate.result);
         let follow_up = self.replan(again.into_iter(), applied_earlier, options);
         FollowUp { is_done: is_done && follow_up.is_done, ..follow_up }
     }

@@ -146,16 +146,15 @@ impl Tracker {
         Ok(())
     }
 
-    /// Closes the attempt of this request, which the service refused.
-    pub(crate) fn close(&mut self, id: &Identity, request: &Arc<Request>) {
+    /// Closes the attempt of this request, which the service refused, or leaves it open in place of an earlier one that
+    /// it repeats.
+    pub(crate) fn end_attempt(&mut self, id: &Identity, request: &Arc<Request>, is_open: bool) {
         let Some(tracked) = self.entities.get_mut(id) else { return };
-        tracked.attempts.retain(|attempt| !attempt.is_of(request));
-        tracked.is_unknown = tracked.was_unknown && !tracked.attempts.is_empty();
-    }
-
-    /// Leaves the attempt of this request open, in place of an earlier one that it repeats.
-    pub(crate) fn leave_open(&mut self, id: &Identity, request: &Arc<Request>) {
-        let Some(tracked) = self.entities.get_mut(id) else { return };
+        if !is_open {
+            tracked.attempts.retain(|attempt| !attempt.is_of(request));
+            tracked.is_unknown = tracked.was_unknown && !tracked.attempts.is_empty();
+            return;
+        }
         let Some(attempt) = tracked.attempts.iter().find(|attempt| attempt.is_of(request)).cloned()
         else {
             return;
@@ -218,12 +217,12 @@ impl Tracker {
     /// their ETags.
     pub(crate) fn resolve(
         &mut self,
-        table: &str,
         attempt: &OpenAttempt,
         verdict: Verdict,
         rows: &HashMap<EntityKey, Found>,
     ) -> Vec<(Identity, Option<ETag>, Confirmation)> {
-        let ids = attempt.keys.iter().map(|key| (self.identity(table, key), key));
+        let ids =
+            attempt.keys.iter().map(|key| (self.identity(&attempt.request.resource, key), key));
         let ids: Vec<_> = ids.collect();
         let mut applied = Vec::new();
         for (id, key) in ids {
