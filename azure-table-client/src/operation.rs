@@ -35,7 +35,7 @@ pub(crate) use wrote::{Effect, Wrote};
 
 use crate::IfMatch;
 use crate::entity::EntityKey;
-use crate::error::Error;
+use crate::error::{Error, Outcome};
 use crate::wire::encoding::QueryString;
 use crate::wire::{Operation, Protocol, Unsupported, headers};
 
@@ -156,6 +156,22 @@ impl Request {
             [only] if self.operation != Operation::Transaction => Some(&only.key),
             _ => self.key.as_ref(),
         }
+    }
+
+    /// Adds to an error of this request what it says about the call.
+    pub(crate) fn failed(
+        &self,
+        error: Error,
+        outcome: Outcome,
+        attempts: u32,
+        client_request_id: &str,
+    ) -> Error {
+        self.named(error).with_outcome(outcome).with_attempts(attempts, client_request_id)
+    }
+
+    /// Adds the operation, the table and the entity to an error of this request.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.about(self.operation, &self.resource, || self.entity_key().cloned())
     }
 
     /// Whether the request changes anything. Its method does not show this: a batch with a read is posted too.

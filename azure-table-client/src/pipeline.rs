@@ -133,7 +133,7 @@ impl Pipeline {
         read: impl Fn(Reply) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let result = self.read_or_batch(request, options, trace, read).await;
-        result.map_err(|error| error.with_entity_key(|| request.entity_key().cloned()))
+        result.map_err(|error| request.named(error))
     }
 
     /// Sends `request`, in a batch of its own if its keys are too long for a URL.

@@ -135,10 +135,8 @@ impl<T: TableEntity> Transaction<T> {
     pub fn delete(self, key: impl IntoKey, etag: impl IntoIfMatch) -> Self {
         let (key, condition) = (key.into_key(), etag.into_if_match());
         self.add_operation(|batch| {
-            let key =
-                key.map_err(|error| Error::from(error).with_batch(Some(batch.len()), None))?;
-            check_key::<T>(&key)
-                .map_err(|error| error.with_batch(Some(batch.len()), Some(key.clone())))?;
+            let key = key.map_err(Error::from)?;
+            check_key::<T>(&key)?;
             batch.delete(&key, &condition)
         })
     }
@@ -152,7 +150,9 @@ impl<T: TableEntity> Transaction<T> {
     fn add_operation(mut self, operation: impl FnOnce(&mut Batch) -> Result<(), Refused>) -> Self {
         self.operations += 1;
         if self.refusal.is_none() {
-            self.refusal = operation(&mut self.batch).err().map(Error::from);
+            let index = self.batch.len();
+            let refused = operation(&mut self.batch).err();
+            self.refusal = refused.map(|refused| Error::from(refused).at_index(Some(index)));
         }
         self
     }

@@ -198,7 +198,7 @@ fn single(
         }
         None => entity::delete(target.protocol, table, key, condition),
     };
-    let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
+    let request = request.map_err(|error| error.of_entity(Some(key.clone())))?;
     Ok(RequestGroup::new(table, request, vec![candidate.clone()]))
 }
 
@@ -240,7 +240,7 @@ fn atomic(
                 "an atomic save is limited to one table: there are changes in {} and in {}",
                 first.table, candidate.table
             ));
-            return Err(error.with_batch(Some(at), Some(candidate.key.clone())));
+            return Err(error.at_index(Some(at)).of_entity(Some(candidate.key.clone())));
         }
         push(tracker, &mut batch, candidate)?;
     }

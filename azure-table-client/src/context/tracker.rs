@@ -268,5 +268,5 @@ impl Tracker {
 }
 
 pub(crate) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
-    Error::invalid_input(format!("entity {key}: {message}")).with_batch(None, Some(key.clone()))
+    Error::invalid_input(format!("entity {key}: {message}")).of_entity(Some(key.clone()))
 }

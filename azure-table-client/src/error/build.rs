@@ -140,20 +140,37 @@ impl Error {
         self
     }
 
+    /// Names the operation, the table and the entity, unless the error names them already. The key is made for errors
+    /// alone.
+    pub(crate) fn about(
+        mut self,
+        operation: Operation,
+        resource: &str,
+        key: impl FnOnce() -> Option<EntityKey>,
+    ) -> Self {
+        self.0.operation.get_or_insert_with(|| (operation, resource.to_owned()));
+        self.with_entity_key(key)
+    }
+
     pub(crate) fn with_reply(mut self, status: StatusCode, request_id: Option<&str>) -> Self {
         self.0.status = Some(status);
         self.0.request_id = request_id.map(str::to_owned);
         self
     }
 
-    /// Sets the operation of a transaction that failed, and its entity.
-    pub(crate) fn with_batch(mut self, index: Option<usize>, key: Option<EntityKey>) -> Self {
+    /// Sets the index of the operation that failed a transaction.
+    pub(crate) fn at_index(mut self, index: Option<usize>) -> Self {
         self.0.batch_index = index;
+        self
+    }
+
+    /// Sets the entity that the error is about.
+    pub(crate) fn of_entity(mut self, key: Option<EntityKey>) -> Self {
         self.0.entity_key = key;
         self
     }
 
-    /// Names the entity, unless the error names one already. The key is made for errors alone.
+    /// Names the entity, unless the error names one already.
     pub(crate) fn with_entity_key(mut self, key: impl FnOnce() -> Option<EntityKey>) -> Self {
         if self.0.entity_key.is_none() {
             self.0.entity_key = key();

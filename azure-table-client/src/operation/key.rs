@@ -12,7 +12,7 @@ pub(crate) fn check_key<T: TableEntity>(key: &EntityKey) -> Result<(), Error> {
     let EntityKey { partition_key, row_key } = key;
     let keys = format!("PartitionKey {partition_key:?} and the RowKey {row_key:?}");
     let error = refusal::<T>(&keys, "key", "entity_key");
-    Err(error.with_batch(None, Some(key.clone())))
+    Err(error.of_entity(Some(key.clone())))
 }
 
 /// Refuses a PartitionKey that no `T` can have.

@@ -76,7 +76,7 @@ impl Reply {
             let error = Error::service(body);
             // Some servers number the only operation as well.
             let is_numbered = request.operation == Operation::Transaction;
-            if is_numbered { error } else { error.with_batch(None, None) }
+            if is_numbered { error } else { error.at_index(None) }
         } else {
             let kind = self.header(&header::CONTENT_TYPE);
             let problem =
@@ -87,8 +87,7 @@ impl Reply {
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let hint = error.code().and_then(|code| self.hint(code, request));
-        let error = error.with_outcome(outcome).with_hint(hint).with_retry_after(self.wait());
-        self.describe(error, request)
+        self.describe(error.with_hint(hint).with_retry_after(self.wait()), outcome, request)
     }
 
     /// Returns the wait in the headers of the response. A date counts from the date of the response.
@@ -117,18 +116,16 @@ impl Reply {
     }
 
     /// Adds information about the response and its attempts to an error.
-    fn describe(&self, error: Error, request: &Request) -> Error {
-        error
-            .with_operation(request.operation, &request.resource)
-            .with_entity_key(|| request.entity_key().cloned())
+    fn describe(&self, error: Error, outcome: Outcome, request: &Request) -> Error {
+        request
+            .failed(error, outcome, self.attempts, &self.client_request_id)
             .with_reply(self.status, self.request_id())
-            .with_attempts(self.attempts, &self.client_request_id)
     }
 
     /// Returns an error about the response to a call that was applied.
     pub(super) fn unusable(&self, error: Error, request: &Request) -> Error {
         let outcome = if request.is_write() { Outcome::Applied } else { Outcome::NotApplied };
-        self.describe(error.with_outcome(outcome), request)
+        self.describe(error, outcome, request)
     }
 
     /// Returns the response if it has one of these statuses, and otherwise its error.

@@ -51,7 +51,6 @@ pub(crate) struct Batch {
 /// The beginning of an operation.
 #[derive(Clone, Copy)]
 struct Head<'o> {
-    operation: Operation,
     method: &'o Method,
     header: Option<&'o Header>,
     has_body: bool,
@@ -138,22 +137,25 @@ impl Batch {
         entity: &T,
         write: Write<'_>,
     ) -> Result<(), Refused> {
-        let index = self.len();
-        let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(index), key));
-        let keys = self.check_table().and_then(|()| entity::valid_keys(self.protocol(), entity));
-        let (partition_key, row_key) = keys.map_err(|error| at(error, entity.entity_key().ok()))?;
+        let written = self.encode(id, entity, write);
+        written.map_err(|refused| {
+            self.refusal(refused, write.operation(), || entity.entity_key().ok())
+        })
+    }
+
+    fn encode<T: TableEntity>(
+        &mut self,
+        id: Option<Uuid>,
+        entity: &T,
+        write: Write<'_>,
+    ) -> Result<(), Refused> {
+        self.check_table()?;
+        let (partition_key, row_key) = entity::valid_keys(self.protocol(), entity)?;
         let keys = (&*partition_key, &*row_key);
-        let of_entity = |error| at(error, Some(EntityKey::new(keys.0, keys.1)));
-        let header = write.header(self.protocol()).map_err(of_entity)?;
-        let head = Head {
-            operation: write.operation(),
-            method: &write.method(),
-            header: header.as_ref(),
-            has_body: true,
-        };
+        let header = write.header(self.protocol())?;
+        let head = Head { method: &write.method(), header: header.as_ref(), has_body: true };
         if self.write_id.is_none() && id.is_none() && self.target.write_id.is_some() {
-            let drawn = self.target.clock.random_id();
-            self.write_id = Some(drawn.map_err(|error| of_entity(error.into()))?);
+            self.write_id = Some(self.target.clock.random_id().map_err(Error::from)?);
         }
         let id = id.or(self.write_id);
         let mut offset = None;
@@ -163,10 +165,10 @@ impl Batch {
             |out, target| write.path(out, &target.table, keys.0, keys.1),
             |out, Target { protocol, write_id, .. }| {
                 let write_id = write_id.as_deref().zip(id);
-                let format = protocol.format();
+                let (format, dialect) = (protocol.format(), protocol.dialect());
                 offset = format
-                    .write_entity(out, entity, keys, write_id, protocol.dialect())
-                    .map_err(|error| of_entity(error.into()))?;
+                    .write_entity(out, entity, keys, write_id, dialect)
+                    .map_err(Error::from)?;
                 Ok(())
             },
         )?;
@@ -187,17 +189,17 @@ impl Batch {
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
-        let request = entity::delete(self.target.protocol, &self.target.table, key, condition)
-            .map_err(|error| {
-                Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
-            })?;
-        self.push(&request)
+        let request = entity::delete(self.target.protocol, &self.target.table, key, condition);
+        let of = |error: Error| self.refusal(error.into(), Operation::Delete, || Some(key.clone()));
+        self.push(&request.map_err(of)?)
     }
 
     /// Adds the operation of a request that writes one entity.
     pub(crate) fn push(&mut self, request: &Request) -> Result<(), Refused> {
         for write in &request.writes {
-            let body = self.push_body(request, &write.key)?;
+            let body = self.push_body(request, &write.key);
+            let of = |refused| self.refusal(refused, request.operation, || Some(write.key.clone()));
+            let body = body.map_err(of)?;
             self.record(Wrote { body, ..write.clone() });
         }
         Ok(())
@@ -205,7 +207,6 @@ impl Batch {
 
     fn push_body(&mut self, request: &Request, key: &EntityKey) -> Result<Range<usize>, Refused> {
         let head = Head {
-            operation: request.operation,
             method: &request.method,
             header: request.header.as_ref(),
             has_body: !request.body.is_empty(),
@@ -235,9 +236,8 @@ impl Batch {
         path: impl FnOnce(&mut Vec<u8>, &Target),
         body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,
     ) -> Result<Range<usize>, Refused> {
-        self.check(partition_key, row_key)
-            .and_then(|()| Ok(self.begin()?))
-            .map_err(|refused| self.refusal(refused, head, partition_key, row_key))?;
+        self.check(partition_key, row_key)?;
+        self.begin()?;
         let index = self.len();
         let end = self.body.len();
         let target = &self.target;
@@ -266,27 +266,23 @@ impl Batch {
         let (bytes, most) = (self.bytes(), self.max_bytes());
         if bytes > most {
             self.body.truncate(end);
-            let full = Refused::Full(Error::invalid_input(format!(
+            return Err(Refused::Full(Error::invalid_input(format!(
                 "a transaction has at most {most} bytes, and with this operation it would have \
                  {bytes}"
-            )));
-            return Err(self.refusal(full, head, partition_key, row_key));
+            ))));
         }
         Ok(position)
     }
 
-    /// Adds the operation to the error that refuses it.
+    /// Adds to the error of a refused operation what it says about the operation.
     fn refusal(
         &self,
         refused: Refused,
-        head: Head<'_>,
-        partition_key: &str,
-        row_key: &str,
+        operation: Operation,
+        key: impl FnOnce() -> Option<EntityKey>,
     ) -> Refused {
         let of = |error: Error| {
-            let key = EntityKey::new(partition_key, row_key);
-            let error = error.with_operation(head.operation, &self.target.table);
-            error.with_batch(Some(self.len()), Some(key))
+            error.about(operation, &self.target.table, key).at_index(Some(self.len()))
         };
         match refused {
             Refused::Full(error) => Refused::Full(of(error)),
@@ -365,7 +361,7 @@ fn write_in_batch(
 ) -> Result<Request, Error> {
     let (table, base, clock) = (Arc::from(&*write.resource), Arc::from(base), Arc::clone(clock));
     let mut batch = Batch::new(Target { table, base, protocol, write_id: None, clock });
-    batch.push(write).map_err(|refused| Error::from(refused).with_batch(None, None))?;
+    batch.push(write).map_err(|refused| Error::from(refused).at_index(None))?;
     Ok(Request { operation: write.operation, ..batch.finish()? })
 }
 

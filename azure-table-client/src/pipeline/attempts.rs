@@ -95,9 +95,7 @@ impl<'c> Attempts<'c> {
         let protocol = pipeline
             .protocol(options)
             .and_then(|protocol| request.check(protocol).map(|()| protocol));
-        let (route, protocol) = protocol
-            .and_then(|protocol| Ok((route?, protocol)))
-            .map_err(|error| error.with_operation(request.operation, &request.resource))?;
+        let (protocol, route) = (protocol?, route?);
         let deadline = options.deadline.unwrap_or(pipeline.deadline);
         let now = pipeline.clock.instant();
         Ok(Self {
@@ -414,10 +412,7 @@ impl<'c> Attempts<'c> {
     fn failed(&self, error: Error) -> Error {
         self.trace.responded(&self.client_request_id, None);
         let outcome = if self.open.is_some() { Outcome::Unknown } else { Outcome::NotApplied };
-        error
-            .with_operation(self.request.operation, &self.request.resource)
-            .with_attempts(self.count, &self.client_request_id)
-            .with_outcome(outcome)
+        self.request.failed(error, outcome, self.count, &self.client_request_id)
     }
 }
 

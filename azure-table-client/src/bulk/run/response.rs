@@ -196,8 +196,7 @@ fn refusal(row: &Row, error: Error, is_open: bool) -> RowOutcome {
         return RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
     }
     // The program does not know the chunk in which the index counts.
-    let key = error.entity_key().cloned();
-    let error = error.with_batch(None, key);
+    let error = error.at_index(None);
     if is_open {
         RowOutcome::Unknown(Arc::new(outcome::unknown(error)))
     } else {

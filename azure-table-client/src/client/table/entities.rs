@@ -133,7 +133,7 @@ impl<T: TableEntity> TableClient<T> {
 
     /// The error of a call about one entity that sent no request.
     fn refused(&self, error: Error, operation: Operation, key: Option<EntityKey>) -> Error {
-        error.with_operation(operation, &self.target.table).with_entity_key(|| key)
+        error.about(operation, &self.target.table, || key)
     }
 
     /// Sets the entity's properties and keeps all other properties of the row; returns the new version. A `None`

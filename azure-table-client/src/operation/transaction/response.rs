@@ -89,7 +89,7 @@ fn refused(reply: Reply, id: Option<usize>, request: &Request) -> Error {
     let writes = &request.writes;
     let index = error.batch_index().filter(|index| *index < writes.len()).or(id);
     let failed = index.and_then(|index| writes.get(index));
-    error.with_batch(index, failed.map(|write| write.key.clone()))
+    error.at_index(index).of_entity(failed.map(|write| write.key.clone()))
 }
 
 /// Returns the response to the only operation of a batch.
