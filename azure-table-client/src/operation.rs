@@ -43,7 +43,7 @@ use crate::wire::{Operation, Protocol, Unsupported, headers};
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
 
 /// A request without the parts that each attempt adds: dates, signatures and the like.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) operation: Operation,
     /// The name of the resource in errors and logs: the table's name.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
-use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker, Wire};
+use super::tracker::{Change, Identity, Tracked, Tracker, Wire};
+use crate::IfMatch;
 use crate::client_core::ClientCore;
 use crate::clock::SharedClock;
 use crate::entity::EntityKey;
@@ -58,6 +59,8 @@ pub(super) struct Candidate {
     /// The change as it is tracked.
     pub(super) change: Change,
     pub(super) wire: Wire,
+    /// The condition of an update or a delete.
+    condition: IfMatch,
     /// Its index in the report.
     pub(super) result: usize,
 }
@@ -108,7 +111,8 @@ pub(super) fn candidate(
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
     let wire = wire(tracked, &change, hook, tracker.has_write_id(), clock)?;
     let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
-    Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
+    let (id, condition) = (id.clone(), tracked.if_match().clone());
+    Ok(Some(Candidate { id, table, key, change, wire, condition, result }))
 }
 
 fn wire(
@@ -139,59 +143,35 @@ pub(super) fn groups(
     core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let groups: Result<Vec<_>, _> = match options.mode {
-        Mode::Each => candidates.iter().map(|candidate| single(tracker, candidate, core)).collect(),
-        Mode::Atomic => atomic(tracker, candidates, core),
-        Mode::PerPartition => per_partition(tracker, candidates, core),
+        Mode::Each => candidates.iter().map(|candidate| single(candidate, core)).collect(),
+        Mode::Atomic => atomic(candidates, core),
+        Mode::PerPartition => per_partition(candidates, core),
     };
-    groups?.into_iter().map(|group| repeat(tracker, group, core)).collect()
+    Ok(groups?.into_iter().map(|group| repeat(tracker, group)).collect())
 }
 
-/// Repeats the write ids of an open attempt of the same changes. A change in another request has an id of its own,
-/// since an id that is found in a row proves the whole request.
-fn repeat(
-    tracker: &Tracker,
-    group: RequestGroup,
-    core: &ClientCore,
-) -> Result<RequestGroup, Error> {
+/// Repeats the last open attempt of the same changes, with its write ids. A change in another request has an id of its
+/// own, since an id that is found in a row proves the whole request.
+fn repeat(tracker: &Tracker, group: RequestGroup) -> RequestGroup {
     let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
     let attempts = attempts.map_or(&[][..], Tracked::attempts);
-    let has_same_keys =
-        |it: &&OpenAttempt| it.keys.iter().eq(group.changes.iter().map(|candidate| &candidate.key));
     let again = |candidate: &Candidate, request: &Arc<Request>| {
         let tracked = tracker.get(&candidate.id)?;
         let wire = tracked.sent_form(&candidate.change, request)?.clone();
         Some(Candidate { wire, ..candidate.clone() })
     };
-    let same = attempts.iter().rev().filter(has_same_keys).find_map(|attempt| {
+    let mut same = attempts.iter().rev().filter(|it| it.has_rows_of(&group.request));
+    let same = same.find_map(|attempt| {
         let changes = group.changes.iter().map(|candidate| again(candidate, &attempt.request));
-        changes.collect::<Option<Vec<_>>>()
+        let changes = changes.collect::<Option<Vec<_>>>()?;
+        Some(RequestGroup::new(&group.table, Request::clone(&attempt.request), changes))
     });
-    match same.as_deref() {
-        None => Ok(group),
-        Some([candidate]) if !group.is_transaction() => single(tracker, candidate, core),
-        Some(changes) => {
-            let mut batch = Batch::new(core.target(&group.table));
-            for candidate in changes {
-                push(tracker, &mut batch, candidate)?;
-            }
-            finish(&group.table, batch, changes.to_vec())
-        }
-    }
+    same.unwrap_or(group)
 }
 
-fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracked, Error> {
-    let tracked = tracker.get(&candidate.id);
-    tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
-}
-
-fn single(
-    tracker: &Tracker,
-    candidate: &Candidate,
-    core: &ClientCore,
-) -> Result<RequestGroup, Error> {
-    let Candidate { table, key, wire, .. } = candidate;
+fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Error> {
+    let Candidate { table, key, wire, condition, .. } = candidate;
     let target = core.target(table);
-    let condition = tracked(tracker, candidate)?.if_match();
     let request = match wire.change.write(condition) {
         Some((write, properties)) => {
             entity::checked_write(&target, wire.write_id, &MapEntity::new(key, properties), write)
@@ -202,14 +182,13 @@ fn single(
     Ok(RequestGroup::new(table, request, vec![candidate.clone()]))
 }
 
-fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
-    let condition = tracked(tracker, candidate)?.if_match();
-    match candidate.wire.change.write(condition) {
+fn push(batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
+    let Candidate { key, wire, condition, .. } = candidate;
+    match wire.change.write(condition) {
         Some((write, properties)) => {
-            let entity = MapEntity::new(&candidate.key, properties);
-            batch.write(candidate.wire.write_id, &entity, write)
+            batch.write(wire.write_id, &MapEntity::new(key, properties), write)
         }
-        None => batch.delete(&candidate.key, condition),
+        None => batch.delete(key, condition),
     }
 }
 
@@ -227,11 +206,7 @@ impl RequestGroup {
     }
 }
 
-fn atomic(
-    tracker: &Tracker,
-    candidates: &[Candidate],
-    core: &ClientCore,
-) -> Result<Vec<RequestGroup>, Error> {
+fn atomic(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let mut batch = Batch::new(core.target(&first.table));
     for (at, candidate) in candidates.iter().enumerate() {
@@ -242,16 +217,12 @@ fn atomic(
             ));
             return Err(error.at_index(Some(at)).of_entity(Some(candidate.key.clone())));
         }
-        push(tracker, &mut batch, candidate)?;
+        push(&mut batch, candidate)?;
     }
     Ok(vec![finish(&first.table, batch, candidates.to_vec())?])
 }
 
-fn per_partition(
-    tracker: &Tracker,
-    candidates: &[Candidate],
-    core: &ClientCore,
-) -> Result<Vec<RequestGroup>, Error> {
+fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGroup>, Error> {
     let mut groups = Vec::new();
     // The transaction of each partition that is not full yet, in the order of their first changes.
     let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
@@ -263,12 +234,12 @@ fn per_partition(
             open.len() - 1
         });
         let (table, batch, changes) = &mut open[index];
-        match push(tracker, batch, candidate) {
+        match push(batch, candidate) {
             Ok(()) => {}
             Err(Refused::Full(_)) if batch.len() > 0 => {
                 let full = std::mem::replace(batch, batch_of(table));
                 groups.push(finish(table, full, std::mem::take(changes))?);
-                push(tracker, batch, candidate)?;
+                push(batch, candidate)?;
             }
             Err(refused) => return Err(refused.into()),
         }

@@ -113,10 +113,9 @@ impl TableContext {
         let now = self.core.clock.instant();
         let deadline = options.call.deadline.unwrap_or(self.core.deadline);
         let sent = now..now + deadline.min(LONGEST_DEADLINE);
-        let keys = group.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
         let changes: Vec<_> = changes.collect();
-        let refused = self.tracker.begin(&group.request, &keys, &changes, &sent).err();
+        let refused = self.tracker.begin(&group.request, &changes, &sent).err();
         for (at, candidate) in group.changes.iter().enumerate() {
             let outcome = match &refused {
                 None => SaveOutcome::Unknown(dropped()),

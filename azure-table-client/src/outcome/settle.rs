@@ -99,9 +99,19 @@ impl Unconfirmed {
         self.is_open() || self.doubt(request).is_some() || (has_earlier && is_conflict)
     }
 
+    /// The status of the response.
+    fn status(&self) -> Option<StatusCode> {
+        let status = self.error.status().filter(|_| self.has_response)?;
+        StatusCode::from_u16(status).ok()
+    }
+
+    /// Whether the service may respond otherwise to the same request.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.status().is_some_and(is_transient)
+    }
+
     fn doubt(&self, request: &Request) -> Option<Doubt> {
-        let status = self.error.status().and_then(|status| StatusCode::from_u16(status).ok());
-        let Some(status) = status.filter(|_| self.has_response) else {
+        let Some(status) = self.status() else {
             return self.is_open().then_some(Doubt::NoResponse);
         };
         if status.is_success() {

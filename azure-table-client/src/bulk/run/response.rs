@@ -13,9 +13,9 @@ use super::{Health, Run};
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::committed::Committed;
-use crate::operation::{Confirmation, Reply, is_missing, transaction};
+use crate::operation::{Confirmation, Reply, is_missing};
 use crate::outcome::{self, Unconfirmed};
-use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, server_wait};
 
 /// The consequence of a chunk that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,14 +240,11 @@ async fn read(
 ) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(chunk.open), ..reply };
     let request = chunk.request();
-    let status = request.status_of(reply.status, &reply.headers, &reply.body);
-    if is_transient(status) || chunk.needs_proof_by_row() {
-        // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
-        // so that its success cannot be read: one row then does not prove the others.
-        return transaction::results(reply, request);
-    }
     match Unconfirmed::of(Ok(reply), request) {
         Ok(committed) => Ok(committed),
+        // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
+        // so that its success cannot be read: one row then does not prove the others.
+        Err(last) if last.is_transient() || chunk.needs_proof_by_row() => Err(last.into_error()),
         Err(last) => {
             outcome::settle(core, request, &CallOptions::default(), first_sent, last).await
         }

@@ -27,8 +27,6 @@ pub(crate) struct OpenAttempt {
     condition: Option<IfMatch>,
     /// The request, which was applied as a whole or not at all.
     pub(crate) request: Arc<Request>,
-    /// The entities of the request.
-    pub(crate) keys: Arc<[EntityKey]>,
     /// The time of the first request, and the deadline, after which no retry is sent.
     pub(crate) sent: Range<Instant>,
     /// The last update before it was sent.
@@ -38,7 +36,15 @@ pub(crate) struct OpenAttempt {
 impl OpenAttempt {
     /// Whether both would leave the same rows, with the same write ids.
     fn repeats(&self, other: &Self) -> bool {
-        self.wire == other.wire && self.condition == other.condition && self.keys == other.keys
+        self.wire == other.wire
+            && self.condition == other.condition
+            && self.has_rows_of(&other.request)
+    }
+
+    /// Whether a request writes the same rows in the same order.
+    pub(crate) fn has_rows_of(&self, request: &Request) -> bool {
+        let keys = request.writes.iter().map(|write| &write.key);
+        self.request.writes.iter().map(|write| &write.key).eq(keys)
     }
 
     pub(crate) fn is_of(&self, request: &Arc<Request>) -> bool {
@@ -102,7 +108,6 @@ impl Tracker {
     pub(crate) fn begin(
         &mut self,
         request: &Arc<Request>,
-        keys: &Arc<[EntityKey]>,
         changes: &[Sending<'_>],
         sent: &Range<Instant>,
     ) -> Result<(), (usize, Error)> {
@@ -112,8 +117,8 @@ impl Tracker {
             let update = tracked.and_then(|tracked| tracked.update.as_ref());
             let update = update.map(|update| Arc::clone(&update.written));
             let (change, wire) = ((*change).clone(), (*wire).clone());
-            let (request, keys) = (Arc::clone(request), Arc::clone(keys));
-            OpenAttempt { change, wire, condition, request, keys, sent: sent.clone(), update }
+            let (request, sent) = (Arc::clone(request), sent.clone());
+            OpenAttempt { change, wire, condition, request, sent, update }
         });
         let attempts: Vec<_> = attempts.collect();
         let has_room = |(at, attempt): (usize, &OpenAttempt)| {
@@ -124,7 +129,7 @@ impl Tracker {
         };
         if let Some(at) = attempts.iter().enumerate().rposition(|attempt| !has_room(attempt)) {
             let error = refusal(
-                &keys[at],
+                &changes[at].0.key,
                 format_args!(
                     "{OPEN_ATTEMPTS} earlier attempts may still be applied: wait, or detach the entity \
                      and read it again"
@@ -221,11 +226,9 @@ impl Tracker {
         verdict: Verdict,
         rows: &HashMap<EntityKey, Found>,
     ) -> Vec<(Identity, Option<ETag>, Confirmation)> {
-        let ids =
-            attempt.keys.iter().map(|key| (self.identity(&attempt.request.resource, key), key));
-        let ids: Vec<_> = ids.collect();
         let mut applied = Vec::new();
-        for (id, key) in ids {
+        for write in &attempt.request.writes {
+            let (id, key) = (self.identity(&attempt.request.resource, &write.key), &write.key);
             let Some(tracked) = self.entities.get_mut(&id) else { continue };
             let own = tracked.attempts.iter().find(|it| it.is_of(&attempt.request)).cloned();
             let Some(own) = own else { continue };
