@@ -33,8 +33,8 @@ impl<T: TableEntity> Load<'_, T> {
     async fn send(self) -> Result<Vec<T>, Error> {
         let Self { context, query, option } = self;
         let table = query.table();
-        let (query, columns) = query.for_context(&context.core)?;
-        let rows = query.await?.into_iter();
+        let columns = query.tracked_columns(&context.core)?;
+        let rows = query.into_dynamic().await?.into_iter();
         rows.map(|row| context.merge(&table, row, option, columns.as_ref())).collect()
     }
 }
@@ -150,8 +150,8 @@ impl TableContext {
     /// A query that [`load`](Self::load) refuses.
     pub fn cursor<T: TableEntity>(&self, query: Query<T>) -> Result<Cursor<T>, Error> {
         let table = query.table();
-        let (query, columns) = query.for_context(&self.core)?;
-        let (rows, option) = (query.stream(), self.merge_option);
+        let columns = query.tracked_columns(&self.core)?;
+        let (rows, option) = (query.into_dynamic().stream(), self.merge_option);
         Ok(Cursor { table, rows, option, columns, entity: PhantomData })
     }
 

@@ -7,6 +7,7 @@ mod attempts;
 mod change;
 mod edit;
 mod merge;
+mod open_attempts;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -18,7 +19,6 @@ use crate::error::Error;
 use crate::outcome::{MapEntity, Properties};
 use crate::{ETag, IfMatch};
 
-pub(crate) use attempts::OpenAttempt;
 pub use change::EntityState;
 pub(crate) use change::{Add, Change, Wire};
 pub(crate) use edit::Values;
@@ -26,6 +26,7 @@ pub use merge::MergeOption;
 pub(crate) use merge::ServerRow;
 
 use change::Pending;
+use open_attempts::OpenAttempts;
 
 /// The identity of an entity: its table and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -90,12 +91,7 @@ pub(crate) struct Tracked {
     replaces: bool,
     /// A property of the struct that an attached entity does not have. A merge cannot remove it.
     lacks: Option<String>,
-    /// Whether the outcome of the last change that was sent is unknown.
-    is_unknown: bool,
-    /// The value of `is_unknown` before the attempt in flight.
-    was_unknown: bool,
-    /// The attempts that may have been applied, or may be applied later, in their order.
-    attempts: Vec<OpenAttempt>,
+    open: OpenAttempts,
     /// The error of the last save.
     error: Option<Error>,
 }
@@ -136,7 +132,7 @@ impl Tracked {
     }
 
     pub(crate) const fn is_unknown(&self) -> bool {
-        self.is_unknown
+        self.open.is_unknown()
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
@@ -208,7 +204,7 @@ impl Tracker {
     }
 
     pub(crate) fn has_changes(&self) -> bool {
-        self.entities.values().any(|it| it.pending != Pending::Nothing || it.is_unknown)
+        self.entities.values().any(|it| it.pending != Pending::Nothing || it.is_unknown())
     }
 
     pub(crate) fn forget(&mut self, id: &Identity) {
@@ -225,7 +221,7 @@ impl Tracker {
     /// Drops the updates that a refresh made equal to the service's values.
     pub(crate) fn drop_equal_updates(&mut self) {
         for tracked in self.entities.values_mut() {
-            if tracked.pending == Pending::Update && !tracked.is_unknown {
+            if tracked.pending == Pending::Update && !tracked.is_unknown() {
                 tracked.compare();
             }
         }
@@ -257,9 +253,7 @@ impl Tracker {
             condition: None,
             replaces: false,
             lacks: None,
-            is_unknown: false,
-            was_unknown: false,
-            attempts: Vec::new(),
+            open: OpenAttempts::default(),
             error: None,
         };
         let id = self.identity(table, key);

@@ -274,30 +274,27 @@ impl<E, T> Query<E, T> {
         self.reading(Arc::new(projected), select.map_err(Error::from))
     }
 
-    /// Reads the rows without a struct, as far as they can be read. Also returns the names of the properties that are
-    /// transferred; `None` for all.
+    /// Checks that a context of the client `core` can track the entities, and returns the names of the properties that
+    /// are transferred; `None` for all.
     ///
     /// # Errors
-    /// The query was created by another client than that of `core`, or reads rows of one kind.
-    pub(crate) fn for_context(
-        self,
+    /// The query was created by another client, or reads rows of one kind.
+    pub(crate) fn tracked_columns(
+        &self,
         core: &Arc<ClientCore>,
-    ) -> Result<(Query<E, Readable>, Option<BTreeSet<String>>), Error> {
+    ) -> Result<Option<BTreeSet<String>>, Error> {
         self.check_client(core)?;
-        let columns = match &self.select {
-            _ if self.is_whole => None,
-            Ok(names) if names.is_empty() => {
-                return Err(Error::invalid_input(
-                    "a context tracks entities of the enum, not of one kind: filter by `kind()`",
-                ));
-            }
-            Ok(names) => {
-                let own = names.iter().filter(|name| !SYSTEM_PROPERTIES.contains(&name.as_str()));
-                Some(own.cloned().collect())
-            }
-            Err(error) => return Err(error.clone()),
-        };
-        Ok((self.into_dynamic(), columns))
+        if self.is_whole {
+            return Ok(None);
+        }
+        let names = self.select.as_ref().map_err(Error::clone)?;
+        if names.is_empty() {
+            return Err(Error::invalid_input(
+                "a context tracks entities of the enum, not of one kind: filter by `kind()`",
+            ));
+        }
+        let own = names.iter().filter(|name| !SYSTEM_PROPERTIES.contains(&name.as_str()));
+        Ok(Some(own.cloned().collect()))
     }
 
     /// Reads the rows without a struct, as far as they can be read.

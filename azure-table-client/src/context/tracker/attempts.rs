@@ -7,55 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::change::{Change, Wire};
+use super::open_attempts::{OPEN_ATTEMPTS, OpenAttempt};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
+use crate::ETag;
 use crate::edm::EdmValue;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::{Confirmation, Request};
 use crate::outcome::{Found, Properties, Verdict};
-use crate::{ETag, IfMatch};
-
-/// The maximum number of open attempts of one entity.
-const OPEN_ATTEMPTS: usize = 8;
-
-/// One change in a request that was sent.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenAttempt {
-    /// The change as it is tracked.
-    pub(crate) change: Change,
-    wire: Wire,
-    condition: Option<IfMatch>,
-    /// The request, which was applied as a whole or not at all.
-    pub(crate) request: Arc<Request>,
-    /// The time of the first request, and the deadline, after which no retry is sent.
-    pub(crate) sent: Range<Instant>,
-    /// The last update before it was sent.
-    update: Option<Arc<Properties>>,
-}
-
-impl OpenAttempt {
-    /// Whether both would leave the same rows, with the same write ids.
-    fn repeats(&self, other: &Self) -> bool {
-        self.wire == other.wire
-            && self.condition == other.condition
-            && self.has_rows_of(&other.request)
-    }
-
-    /// Whether a request writes the same rows in the same order.
-    pub(crate) fn has_rows_of(&self, request: &Request) -> bool {
-        let keys = request.writes.iter().map(|write| &write.key);
-        self.request.writes.iter().map(|write| &write.key).eq(keys)
-    }
-
-    pub(crate) fn is_of(&self, request: &Arc<Request>) -> bool {
-        Arc::ptr_eq(&self.request, request)
-    }
-
-    /// Whether the service refuses it once the row has another ETag.
-    const fn is_fenceable(&self) -> bool {
-        matches!(self.condition, Some(IfMatch::Tag(_)))
-    }
-}
 
 /// A change that is about to be sent: the entity, the change as it is tracked, and as it is sent.
 pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Wire);
@@ -63,7 +22,7 @@ pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Wire);
 impl Tracked {
     /// The open attempts in their order.
     pub(crate) fn attempts(&self) -> &[OpenAttempt] {
-        &self.attempts
+        self.open.all()
     }
 
     /// Returns the form in which a request sent this change under the current condition.
@@ -74,12 +33,12 @@ impl Tracked {
                 && attempt.change == *change
                 && attempt.condition.as_ref() == condition
         };
-        self.attempts.iter().find(is_same).map(|attempt| &attempt.wire)
+        self.open.all().iter().find(is_same).map(|attempt| &attempt.wire)
     }
 
     /// Whether the refusal of the attempt in flight may be due to an earlier attempt.
-    pub(crate) const fn has_earlier_attempt(&self) -> bool {
-        self.attempts.len() > 1
+    pub(crate) fn has_earlier_attempt(&self) -> bool {
+        self.open.all().len() > 1
     }
 
     /// Whether the row is the snapshot with the change that was sent, so that no other program wrote after it.
@@ -122,10 +81,7 @@ impl Tracker {
         });
         let attempts: Vec<_> = attempts.collect();
         let has_room = |(at, attempt): (usize, &OpenAttempt)| {
-            self.get(changes[at].0).is_none_or(|tracked| {
-                tracked.attempts.len() < OPEN_ATTEMPTS
-                    || tracked.attempts.iter().any(|earlier| earlier.repeats(attempt))
-            })
+            self.get(changes[at].0).is_none_or(|tracked| tracked.open.has_room(attempt))
         };
         if let Some(at) = attempts.iter().enumerate().rposition(|attempt| !has_room(attempt)) {
             let error = refusal(
@@ -138,15 +94,9 @@ impl Tracker {
             return Err((at, error));
         }
         for ((id, ..), attempt) in changes.iter().zip(attempts) {
-            let Some(tracked) = self.entities.get_mut(id) else { continue };
-            // An attempt without a condition stays open after a later one was applied.
-            tracked.was_unknown = tracked.is_unknown || !tracked.attempts.is_empty();
-            tracked.is_unknown = true;
-            // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
-            let last = tracked.attempts.iter().rposition(|earlier| earlier.repeats(&attempt));
-            let mut at = 0..;
-            tracked.attempts.retain(|earlier| at.next() == last || !earlier.repeats(&attempt));
-            tracked.attempts.push(attempt);
+            if let Some(tracked) = self.entities.get_mut(id) {
+                tracked.open.begin(attempt);
+            }
         }
         Ok(())
     }
@@ -154,18 +104,11 @@ impl Tracker {
     /// Closes the attempt of this request, which the service refused, or leaves it open in place of an earlier one that
     /// it repeats.
     pub(crate) fn end_attempt(&mut self, id: &Identity, request: &Arc<Request>, is_open: bool) {
-        let Some(tracked) = self.entities.get_mut(id) else { return };
-        if !is_open {
-            tracked.attempts.retain(|attempt| !attempt.is_of(request));
-            tracked.is_unknown = tracked.was_unknown && !tracked.attempts.is_empty();
-            return;
+        match self.entities.get_mut(id) {
+            Some(tracked) if is_open => tracked.open.leave_open(request),
+            Some(tracked) => tracked.open.close(request),
+            None => {}
         }
-        let Some(attempt) = tracked.attempts.iter().find(|attempt| attempt.is_of(request)).cloned()
-        else {
-            return;
-        };
-        let is_earlier = |it: &OpenAttempt| it.repeats(&attempt) && !it.is_of(request);
-        tracked.attempts.retain(|it| !is_earlier(it));
     }
 
     /// Records that a change was applied.
@@ -181,14 +124,13 @@ impl Tracker {
             return;
         }
         let Some(tracked) = self.entities.get_mut(id) else { return };
-        let attempt = tracked.attempts.iter().find(|attempt| attempt.is_of(request));
+        let attempt = tracked.open.of(request);
         if let (Some(sent), Some(update)) = (attempt.map(|it| &it.update), &tracked.update)
             && sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, &update.written))
         {
             tracked.update = None;
         }
-        // The service refuses the attempts under an earlier ETag from here on.
-        tracked.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
+        tracked.open.applied(request);
         tracked.confirm(change, etag);
     }
 
@@ -209,7 +151,7 @@ impl Tracker {
     /// Returns one open attempt of each request about these entities, the last one first.
     pub(crate) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenAttempt> {
         let mut attempts: Vec<OpenAttempt> = Vec::new();
-        for attempt in ids.iter().filter_map(|id| self.get(id)).flat_map(|it| &it.attempts) {
+        for attempt in ids.iter().filter_map(|id| self.get(id)).flat_map(Tracked::attempts) {
             if !attempts.iter().any(|known| known.is_of(&attempt.request)) {
                 attempts.push(attempt.clone());
             }
@@ -230,8 +172,7 @@ impl Tracker {
         for write in &attempt.request.writes {
             let (id, key) = (self.identity(&attempt.request.resource, &write.key), &write.key);
             let Some(tracked) = self.entities.get_mut(&id) else { continue };
-            let own = tracked.attempts.iter().find(|it| it.is_of(&attempt.request)).cloned();
-            let Some(own) = own else { continue };
+            let Some(own) = tracked.open.of(&attempt.request).cloned() else { continue };
             match verdict {
                 Verdict::Applied(confirmation) => {
                     let row = rows.get(key);
@@ -246,8 +187,7 @@ impl Tracker {
                     applied.push((id, row.map(|row| row.etag.clone()), confirmation));
                 }
                 Verdict::NotApplied => {
-                    tracked.attempts.retain(|it| !it.is_of(&attempt.request));
-                    tracked.is_unknown &= !tracked.attempts.is_empty();
+                    tracked.open.not_applied(&attempt.request);
                 }
                 Verdict::Unknown { .. } => {}
             }
@@ -259,9 +199,9 @@ impl Tracker {
     pub(crate) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
         let Some(column) = self.write_id.clone() else { return };
         let Some(EdmValue::Guid(found)) = row.properties.get(&*column) else { return };
-        let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown) else { return };
+        let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
         let has_id = |it: &&OpenAttempt| it.wire.write_id.as_ref() == Some(found);
-        let Some(attempt) = tracked.attempts.iter().find(has_id).cloned() else { return };
+        let Some(attempt) = tracked.attempts().iter().find(has_id).cloned() else { return };
         let etag = tracked.is_exact(&attempt, &row.properties, Some(&*column)).then_some(&row.etag);
         self.applied(id, attempt.change, &attempt.request, etag);
     }

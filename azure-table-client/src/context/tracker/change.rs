@@ -76,7 +76,7 @@ pub(crate) struct Wire {
 impl Tracked {
     pub(crate) fn state(&self) -> EntityState {
         match self.pending {
-            _ if self.is_unknown => EntityState::Unknown,
+            _ if self.is_unknown() => EntityState::Unknown,
             Pending::Nothing => EntityState::Unchanged,
             Pending::Add(_) => EntityState::Added,
             Pending::Update => EntityState::Modified,
@@ -86,7 +86,7 @@ impl Tracked {
 
     /// Whether the outcome of a change is unknown, and no request can be sent to resolve it.
     pub(crate) fn is_unsendable(&self) -> bool {
-        self.is_unknown
+        self.is_unknown()
             && match self.pending {
                 Pending::Nothing => true,
                 Pending::Delete => self.condition.is_none(),
@@ -202,7 +202,6 @@ impl Tracked {
     /// Records that a change was applied.
     pub(super) fn confirm(&mut self, change: Change, etag: Option<&ETag>) {
         self.error = None;
-        self.is_unknown = false;
         self.replaces = false;
         match change {
             Change::Add(Add::InsertOrMerge, written) => {

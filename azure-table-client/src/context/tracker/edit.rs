@@ -72,7 +72,7 @@ impl Tracker {
             None => {
                 self.track(table, &values.key, Pending::Add(add), current);
             }
-            Some(tracked) if tracked.pending == Pending::Delete && !tracked.is_unknown => {
+            Some(tracked) if tracked.pending == Pending::Delete && !tracked.is_unknown() => {
                 tracked.pending = Pending::Update;
                 tracked.current = current;
                 tracked.replaces = true;
@@ -169,7 +169,7 @@ impl Tracker {
         let tracked = self.tracked(table, key)?;
         match tracked.pending {
             // The insert was never sent.
-            Pending::Add(_) if !tracked.is_unknown && tracked.attempts.is_empty() => {
+            Pending::Add(_) if !tracked.is_unknown() && tracked.attempts().is_empty() => {
                 self.detach(table, key);
             }
             Pending::Delete => {}
@@ -187,7 +187,7 @@ impl Tracker {
 
     pub(crate) fn reset(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
         let tracked = self.tracked(table, key)?;
-        if tracked.is_unknown {
+        if tracked.is_unknown() {
             return Err(refusal(key, "its last change was sent, and its outcome is not known yet"));
         }
         tracked.update = None;

@@ -156,7 +156,7 @@ impl Tracker {
             return server;
         };
         // An open attempt may be newer than the row.
-        let option = if tracked.is_unknown { MergeOption::AppendOnly } else { option };
+        let option = if tracked.is_unknown() { MergeOption::AppendOnly } else { option };
         match option {
             MergeOption::NoTracking => return server,
             MergeOption::AppendOnly => tracked.add_columns(&server, known),

@@ -1,0 +1,119 @@
+//! The open attempts of one entity. No I/O.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::change::{Change, Wire};
+use crate::IfMatch;
+use crate::operation::Request;
+use crate::outcome::Properties;
+
+/// The maximum number of open attempts of one entity.
+pub(super) const OPEN_ATTEMPTS: usize = 8;
+
+/// One change in a request that was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenAttempt {
+    /// The change as it is tracked.
+    pub(crate) change: Change,
+    pub(super) wire: Wire,
+    pub(super) condition: Option<IfMatch>,
+    /// The request, which was applied as a whole or not at all.
+    pub(crate) request: Arc<Request>,
+    /// The time of the first request, and the deadline, after which no retry is sent.
+    pub(crate) sent: Range<Instant>,
+    /// The last update before it was sent.
+    pub(super) update: Option<Arc<Properties>>,
+}
+
+impl OpenAttempt {
+    /// Whether both would leave the same rows, with the same write ids.
+    fn repeats(&self, other: &Self) -> bool {
+        self.wire == other.wire
+            && self.condition == other.condition
+            && self.has_rows_of(&other.request)
+    }
+
+    /// Whether a request writes the same rows in the same order.
+    pub(crate) fn has_rows_of(&self, request: &Request) -> bool {
+        let keys = request.writes.iter().map(|write| &write.key);
+        self.request.writes.iter().map(|write| &write.key).eq(keys)
+    }
+
+    pub(crate) fn is_of(&self, request: &Arc<Request>) -> bool {
+        Arc::ptr_eq(&self.request, request)
+    }
+
+    /// Whether the service refuses it once the row has another ETag.
+    const fn is_fenceable(&self) -> bool {
+        matches!(self.condition, Some(IfMatch::Tag(_)))
+    }
+}
+
+/// The attempts of an entity that may have been applied, or may be applied later, in their order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenAttempts {
+    attempts: Vec<OpenAttempt>,
+    /// Whether the outcome of the last change that was sent is unknown.
+    is_unknown: bool,
+    /// The value of `is_unknown` before the attempt in flight.
+    was_unknown: bool,
+}
+
+impl OpenAttempts {
+    pub(super) fn all(&self) -> &[OpenAttempt] {
+        &self.attempts
+    }
+
+    pub(super) const fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
+    pub(super) fn of(&self, request: &Arc<Request>) -> Option<&OpenAttempt> {
+        self.attempts.iter().find(|attempt| attempt.is_of(request))
+    }
+
+    /// Whether another attempt can be recorded. One that repeats an earlier one takes its place.
+    pub(super) fn has_room(&self, attempt: &OpenAttempt) -> bool {
+        self.attempts.len() < OPEN_ATTEMPTS
+            || self.attempts.iter().any(|earlier| earlier.repeats(attempt))
+    }
+
+    /// Records an attempt that is about to be sent.
+    pub(super) fn begin(&mut self, attempt: OpenAttempt) {
+        // An attempt without a condition stays open after a later one was applied.
+        self.was_unknown = self.is_unknown || !self.attempts.is_empty();
+        self.is_unknown = true;
+        // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
+        let last = self.attempts.iter().rposition(|earlier| earlier.repeats(&attempt));
+        let mut at = 0..;
+        self.attempts.retain(|earlier| at.next() == last || !earlier.repeats(&attempt));
+        self.attempts.push(attempt);
+    }
+
+    /// Closes the attempt of a request that the service refused.
+    pub(super) fn close(&mut self, request: &Arc<Request>) {
+        self.attempts.retain(|attempt| !attempt.is_of(request));
+        self.is_unknown = self.was_unknown && !self.attempts.is_empty();
+    }
+
+    /// Leaves the attempt of a request open, in place of an earlier one that it repeats.
+    pub(super) fn leave_open(&mut self, request: &Arc<Request>) {
+        let Some(attempt) = self.of(request).cloned() else { return };
+        self.attempts.retain(|it| it.is_of(request) || !it.repeats(&attempt));
+    }
+
+    /// Removes the attempt of a request that was applied, and those under an earlier ETag, which the service refuses
+    /// from here on.
+    pub(super) fn applied(&mut self, request: &Arc<Request>) {
+        self.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
+        self.is_unknown = false;
+    }
+
+    /// Removes the attempt of a request that was not applied.
+    pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
+        self.attempts.retain(|attempt| !attempt.is_of(request));
+        self.is_unknown &= !self.attempts.is_empty();
+    }
+}
