@@ -9,11 +9,12 @@ use crate::client_core::{ClientCore, Settings};
 use crate::clock::Clock;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
+use crate::operation::committed::done;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
 #[cfg(feature = "entra")]
 use crate::operation::user_delegation_key;
-use crate::operation::{Reply, ResponseInfo, committed, table};
+use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
 
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
@@ -240,7 +241,7 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_table(&self, name: &str) -> Call<ResponseInfo> {
-        Call::write(&self.core, table::create(self.core.protocol, name), committed::done)
+        Call::write(&self.core, table::create(self.core.protocol, name), done)
     }
 
     /// Creates a table unless it exists, with one request; `true` if this call created it.
@@ -268,7 +269,7 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self, name: &str) -> Call<ResponseInfo> {
-        Call::write(&self.core, table::delete(self.core.protocol, name), committed::done)
+        Call::write(&self.core, table::delete(self.core.protocol, name), done)
     }
 
     /// Deletes a table with all its entities if it exists; `false` if it did not.

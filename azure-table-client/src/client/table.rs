@@ -11,7 +11,8 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
-use crate::operation::{Reply, ResponseInfo, Target, committed, table};
+use crate::operation::committed::done;
+use crate::operation::{Reply, ResponseInfo, Target, table};
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -126,11 +127,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create(&self) -> Call<ResponseInfo> {
-        Call::write(
-            &self.core,
-            table::create(self.core.protocol, &self.target.table),
-            committed::done,
-        )
+        Call::write(&self.core, table::create(self.core.protocol, &self.target.table), done)
     }
 
     /// Creates the table unless it exists; `true` if this call created it. Sends one request in both cases.
@@ -159,11 +156,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self) -> Call<ResponseInfo> {
-        Call::write(
-            &self.core,
-            table::delete(self.core.protocol, &self.target.table),
-            committed::done,
-        )
+        Call::write(&self.core, table::delete(self.core.protocol, &self.target.table), done)
     }
 
     /// Deletes the table with all its entities if it exists; `false` if it did not.

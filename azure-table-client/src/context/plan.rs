@@ -68,7 +68,6 @@ pub(super) struct Candidate {
 /// The changes that are sent in one request.
 #[derive(Debug)]
 pub(super) struct RequestGroup {
-    pub(super) table: Arc<str>,
     pub(super) request: Arc<Request>,
     pub(super) changes: Vec<Candidate>,
 }
@@ -164,7 +163,7 @@ fn repeat(tracker: &Tracker, group: RequestGroup) -> RequestGroup {
     let same = same.find_map(|attempt| {
         let changes = group.changes.iter().map(|candidate| again(candidate, &attempt.request));
         let changes = changes.collect::<Option<Vec<_>>>()?;
-        Some(RequestGroup::new(&group.table, Request::clone(&attempt.request), changes))
+        Some(RequestGroup::new(Request::clone(&attempt.request), changes))
     });
     same.unwrap_or(group)
 }
@@ -179,7 +178,7 @@ fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Erro
         None => entity::delete(target.protocol, table, key, condition),
     };
     let request = request.map_err(|error| error.of_entity(Some(key.clone())))?;
-    Ok(RequestGroup::new(table, request, vec![candidate.clone()]))
+    Ok(RequestGroup::new(request, vec![candidate.clone()]))
 }
 
 fn push(batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
@@ -192,13 +191,9 @@ fn push(batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
     }
 }
 
-fn finish(table: &Arc<str>, batch: Batch, changes: Vec<Candidate>) -> Result<RequestGroup, Error> {
-    Ok(RequestGroup::new(table, batch.finish()?, changes))
-}
-
 impl RequestGroup {
-    fn new(table: &Arc<str>, request: Request, changes: Vec<Candidate>) -> Self {
-        Self { table: Arc::clone(table), request: Arc::new(request), changes }
+    fn new(request: Request, changes: Vec<Candidate>) -> Self {
+        Self { request: Arc::new(request), changes }
     }
 
     pub(super) fn is_transaction(&self) -> bool {
@@ -219,34 +214,34 @@ fn atomic(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGrou
         }
         push(&mut batch, candidate)?;
     }
-    Ok(vec![finish(&first.table, batch, candidates.to_vec())?])
+    Ok(vec![RequestGroup::new(batch.finish()?, candidates.to_vec())])
 }
 
 fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGroup>, Error> {
     let mut groups = Vec::new();
     // The transaction of each partition that is not full yet, in the order of their first changes.
-    let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
+    let mut open: Vec<(Batch, Vec<Candidate>)> = Vec::new();
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
-        let batch_of = |table| Batch::new(core.target(table));
+        let batch = || Batch::new(core.target(&candidate.table));
         let index = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
-            open.push((Arc::clone(&candidate.table), batch_of(&candidate.table), Vec::new()));
+            open.push((batch(), Vec::new()));
             open.len() - 1
         });
-        let (table, batch, changes) = &mut open[index];
-        match push(batch, candidate) {
+        let (last, changes) = &mut open[index];
+        match push(last, candidate) {
             Ok(()) => {}
-            Err(Refused::Full(_)) if batch.len() > 0 => {
-                let full = std::mem::replace(batch, batch_of(table));
-                groups.push(finish(table, full, std::mem::take(changes))?);
-                push(batch, candidate)?;
+            Err(Refused::Full(_)) if last.len() > 0 => {
+                let full = std::mem::replace(last, batch());
+                groups.push(RequestGroup::new(full.finish()?, std::mem::take(changes)));
+                push(last, candidate)?;
             }
             Err(refused) => return Err(refused.into()),
         }
         changes.push(candidate.clone());
     }
-    for (table, batch, changes) in open {
-        groups.push(finish(&table, batch, changes)?);
+    for (batch, changes) in open {
+        groups.push(RequestGroup::new(batch.finish()?, changes));
     }
     Ok(groups)
 }
@@ -254,7 +249,7 @@ fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<Requ
 impl SavePlan {
     pub(super) fn of(groups: &[RequestGroup]) -> Self {
         let requests = groups.iter().map(|group| PlannedRequest {
-            table: group.table.to_string(),
+            table: group.request.resource.clone(),
             operations: group
                 .changes
                 .iter()

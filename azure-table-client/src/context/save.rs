@@ -90,7 +90,7 @@ impl TableContext {
                         self.replan(group.changes.iter(), &mut applied_earlier, options)
                     } else if self.begin(&group, options) {
                         if let Some(hook) = &mut self.hooks.request {
-                            hook(group.request.operation, &group.table);
+                            hook(group.request.operation, &group.request.resource);
                         }
                         in_flight.push(send(&core, group, options.call.clone()));
                         continue;

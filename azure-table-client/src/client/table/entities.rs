@@ -8,7 +8,7 @@ use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
-use crate::operation::committed;
+use crate::operation::committed::{done, written};
 use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Request, ResponseInfo, Stored, Written, query};
@@ -176,7 +176,7 @@ impl<T: TableEntity> TableClient<T> {
         let request = self.checked(|| entity::checked_write(&self.target, None, entity, write));
         let request = request
             .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
-        Call::write(&self.core, request, committed::written)
+        Call::write(&self.core, request, written)
     }
 
     /// Inserts the entity, or merges it into the existing one of any version; returns the new version. The result
@@ -220,7 +220,7 @@ impl<T: TableEntity> TableClient<T> {
     #[doc(alias("remove", "DeleteEntity", "delete_entity"))]
     pub fn delete(&self, key: impl IntoKey, etag: impl IntoIfMatch) -> Call<ResponseInfo> {
         let request = self.delete_request(key, &etag.into_if_match());
-        Call::write(&self.core, request, committed::done)
+        Call::write(&self.core, request, done)
     }
 
     /// Deletes the entity with these keys if it exists; `false` if it did not. The guide compares the
