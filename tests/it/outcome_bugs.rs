@@ -26,6 +26,18 @@ fn service(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableServi
         .unwrap()
 }
 
+/// The service names the missing table in its response to the only attempt, so that no row has to be read.
+#[tokio::test]
+async fn a_transaction_without_its_table_is_not_applied() {
+    let mock = MockTableService::new();
+    let builder = mock.client_builder().write_id_column("WriteId");
+    let rows = builder.build().unwrap().table_named::<DynamicEntity>("Missing");
+    let (one, two) = (DynamicEntity::new("p", "1"), DynamicEntity::new("p", "2"));
+    let error = rows.transaction().insert(&one).insert(&two).await.unwrap_err();
+    assert_eq!((error.outcome(), error.is_not_found()), (Outcome::NotApplied, true));
+    assert_eq!(mock.requests().total(), 1);
+}
+
 /// A row whose count is 0, and a context that has read it and counted it up.
 async fn counted_up(mock: &MockTableService) -> (TableContext, TableClient<DynamicEntity>) {
     let other = mock.client().table_named::<DynamicEntity>("Counters");
