@@ -16,7 +16,7 @@ const GENERATORS: [(&str, &str); 8] = [
     ("azure-table-client/src/bulk/rate_limit.rs", "waits"),
     ("azure-table-mock/src/reply.rs", "request ids of the mock, which prove nothing"),
     ("azure-table-mock/src/store/disk/log.rs", "the mock's name of a data file"),
-    ("azure-table-mock/src/store/disk/damage.rs", "the mock's name of a damaged file"),
+    ("azure-table-mock/src/store/disk/damage_tests.rs", "the mock's name of a damaged file"),
     ("azure-table-patterns/src/backoff.rs", "waits"),
     ("azure-table-patterns/src/lease.rs", "waits"),
     ("azure-table-patterns/src/schema/file.rs", "names of temporary files"),
