@@ -11,16 +11,16 @@ mod series;
 pub use azure_table_derive::PropertyGroup;
 #[doc(inline)]
 pub use azure_table_protocol::EntityJsonError;
-#[doc(hidden)]
-pub use azure_table_protocol::entity::Ownership;
 #[doc(inline)]
 pub use azure_table_protocol::entity::{
     Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, IntoProperty, PropertyWriter,
     Row, TableEntity, schema,
 };
 pub(crate) use azure_table_protocol::entity::{
-    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, PropertyName, ReadRow, Readable, WithETag,
+    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable, WithETag,
 };
+#[doc(hidden)]
+pub use azure_table_protocol::entity::{Field, Ownership, StoredType};
 #[doc(hidden)]
 pub use extra::ExtraField;
 pub use group::PropertyGroup;
@@ -29,7 +29,7 @@ pub use group::ReadGroup;
 pub use index::{HasIndexes, IndexDefinition};
 pub(crate) use kind::OfKind;
 #[doc(hidden)]
-pub use series::{SeriesField, SeriesName, SplitField};
+pub use series::{SeriesField, SplitField};
 
 #[doc(hidden)]
 pub use crate::key::TickKey;
@@ -37,7 +37,7 @@ pub use crate::key::{
     Bucketed, Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart,
     KeyRange,
 };
-pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
+pub(crate) use crate::key::{after_prefix, by_keys, ordinal};
 
 /// A [`TableEntity`] whose keys are made of typed parts; the derive implements it.
 #[diagnostic::on_unimplemented(
@@ -46,15 +46,12 @@ pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
     note = "write #[derive(TableEntity)] on the struct"
 )]
 pub trait TypedKeys: TableEntity {
-    #[doc(hidden)]
-    const PARTITION_KEY: KeyLayout;
-    #[doc(hidden)]
-    const ROW_KEY: KeyLayout;
-
     /// Whether an entity of this type can have these keys.
     ///
     /// It distinguishes the entity kinds in one table whose row keys have different forms.
-    fn recognizes(partition_key: &str, row_key: &str) -> bool;
+    fn recognizes(partition_key: &str, row_key: &str) -> bool {
+        Self::reads_keys(partition_key, row_key)
+    }
 }
 
 /// An enum of entities in which `K` is the struct of a kind; the derive implements it.

@@ -6,6 +6,7 @@
 mod boolean;
 mod column;
 mod condition;
+mod field_columns;
 mod forms;
 mod key_column;
 mod key_part;
@@ -27,6 +28,8 @@ pub(crate) use azure_table_protocol::filter::{
 pub use column::ReadColumn;
 pub use column::{Column, HasColumns};
 pub use condition::{Condition, IntoCondition};
+#[doc(hidden)]
+pub use field_columns::FieldColumns;
 pub use key_column::KeyColumn;
 #[doc(hidden)]
 pub use key_part::{PartitionKeyPart, RowKeyPart};

@@ -40,22 +40,22 @@ use crate::edm::EdmDateTime;
 pub use crate::edm::{
     ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm, ValueForm,
 };
+use crate::entity::DecodeReason;
 pub use crate::entity::schema::{Others, Schema};
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasIndexes, HasKind,
-    IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange, NamedTable,
-    Ownership, PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SeriesName, SplitField,
-    TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, Field, HasIndexes,
+    HasKind, IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+    NamedTable, Ownership, PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SplitField,
+    StoredType, TableEntity, TypedKeys, codec,
 };
-use crate::entity::{DecodeReason, PropertyName};
 pub use crate::filter::{
-    AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
-    PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,
-    stored,
+    AsIs, Column, ColumnCodec, ETagColumn, FieldColumns, HasColumns, KeyColumn, MultiColumn,
+    OrderedEdm, PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns,
+    project, stored,
 };
 pub use crate::key::{
-    BoundArgument, ExactTime, Inverse, KeyBound, KeyForm, KeyLayout, KeyParts, KeyPiece,
-    LeadingKeys, OnlyPart, Parts, ReversedPart, WholeKey,
+    BoundArgument, ExactTime, Inverse, KeyBound, KeyLayout, KeyParts, KeyPiece, LeadingKeys,
+    OnlyPart, Parts, ReversedPart, WholeKey,
 };
 pub use crate::limits::LimitError;
 
@@ -81,8 +81,14 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
     note = "a format of your own: #[table(with = \"module\")]; #[table(skip)] leaves the field out"
 )]
 pub trait PropertyField: Sized {
-    /// Writes the property unless there is nothing to write. The `member` is the name in JSON, `,"Name":`.
-    fn write(&self, writer: &mut PropertyWriter<'_>, member: &str) -> Result<(), EncodeError>;
+    /// The stored values.
+    const STORED: StoredType;
+
+    /// Returns the stored value.
+    fn stored(&self) -> Result<Option<EdmValue>, ConvertError>;
+
+    /// Writes the property unless there is nothing to write.
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError>;
 
     /// Reads the column at `index`.
     fn read(row: &mut Row<'_>, index: usize) -> Result<Self, DecodeError>;
@@ -101,18 +107,18 @@ pub trait PropertyField: Sized {
         reading: Reading,
         default: impl FnOnce() -> Option<Self>,
     ) -> Result<Self, DecodeError>;
-
-    /// Describes a property that is read by the rules of its type.
-    fn describe(schema: &mut Schema, name: &'static str, ty: &'static str);
-
-    /// Describes the property.
-    fn describe_by(schema: &mut Schema, field: &FieldSchema, default: impl Fn() -> Option<Self>);
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm> PropertyField for T {
-    fn write(&self, writer: &mut PropertyWriter<'_>, member: &str) -> Result<(), EncodeError> {
-        writer.column(PropertyName::of_member(member), self)
+    const STORED: StoredType = StoredType::of::<T>();
+
+    fn stored(&self) -> Result<Option<EdmValue>, ConvertError> {
+        stored(self)
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError> {
+        writer.column(field.into(), self)
     }
 
     fn read(row: &mut Row<'_>, index: usize) -> Result<Self, DecodeError> {
@@ -135,14 +141,6 @@ impl<T: ToEdm + FromEdm> PropertyField for T {
     ) -> Result<Self, DecodeError> {
         row.read(index, reading, Ok, default)
     }
-
-    fn describe(schema: &mut Schema, name: &'static str, ty: &'static str) {
-        describe::<T>(schema, &FieldSchema::new(name, ty), || None);
-    }
-
-    fn describe_by(schema: &mut Schema, field: &FieldSchema, default: impl Fn() -> Option<Self>) {
-        describe(schema, field, default);
-    }
 }
 
 /// A value that a module of the user's stores instead of a field's value.
@@ -159,13 +157,12 @@ impl<T: ToEdm + FromEdm> StoredValue for T {}
 /// Writes a property that was encoded by a module of the user's.
 pub fn write_encoded<R: StoredValue>(
     writer: &mut PropertyWriter<'_>,
-    member: &str,
+    field: &Field,
     encoded: Result<R, ConvertError>,
 ) -> Result<(), EncodeError> {
-    let name = PropertyName::of_member(member);
     match encoded {
-        Ok(stored) => writer.column(name, &stored),
-        Err(reason) => Err(writer.refusal(name.text, reason)),
+        Ok(stored) => writer.column(field.into(), &stored),
+        Err(reason) => Err(writer.refusal(field.name, reason)),
     }
 }
 
@@ -245,12 +242,13 @@ pub fn check_encoded_copy<R: StoredValue>(
 /// Reads a field that is several properties, or returns the default if the row has no such property.
 pub fn read_block_or<T>(
     row: &mut Row<'_>,
-    columns: std::ops::Range<usize>,
+    first: usize,
+    field: &Field,
     read: impl FnOnce(&mut Row<'_>, usize) -> Result<T, DecodeError>,
     default: impl FnOnce() -> T,
 ) -> Result<T, DecodeError> {
-    let first = columns.start;
-    if columns.into_iter().any(|column| row.has(column)) { read(row, first) } else { Ok(default()) }
+    let mut columns = first..first + field.size();
+    if columns.any(|column| row.has(column)) { read(row, first) } else { Ok(default()) }
 }
 
 /// Refuses properties that the entity does not have.

@@ -8,6 +8,7 @@ mod columns;
 mod copies;
 mod entity;
 mod fallback;
+mod fields;
 mod group;
 mod indexes;
 mod keys;
@@ -16,11 +17,10 @@ mod kinds;
 mod named_table;
 mod newtype;
 mod projection;
-mod schema;
 mod table_set;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Data, DeriveInput};
 
 use crate::attr::{ContainerAttrs, Place};
@@ -39,8 +39,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
     output(input, place, fallback::entity, |attrs, errors| {
         if is_enum {
             let kinds = Kinds::read(input, attrs, errors)?;
-            let table_entity =
-                kinds::expand(&kinds, &schema::of_kinds(&kinds, attrs.name.as_ref()));
+            let table_entity = kinds::expand(&kinds, attrs.name.as_ref());
             let named_table = named_table::expand(input, attrs.name.as_ref(), None);
             let kind_enum = kind_enum::expand(&kinds, input);
             let columns = columns::of_kinds(&kinds, input, attrs);
@@ -146,5 +145,13 @@ fn output(
             #within
         };
         #beside
+    }
+}
+
+/// A value that may be missing, as an expression.
+fn optional(value: Option<&impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote!(__table::Some(#value)),
+        None => quote!(__table::None),
     }
 }

@@ -18,7 +18,7 @@ use crate::errors::Errors;
 use crate::name;
 
 pub(crate) use self::index::Index;
-pub(crate) use self::keys::{Key, KeyPiece};
+pub(crate) use self::keys::{Key, KeyName, KeyPiece};
 pub(crate) use self::property::{Block, BlockKind, Property, inner_of_option};
 
 /// An entity.
@@ -39,6 +39,7 @@ pub(crate) struct Entity<'a> {
 pub(crate) struct Body<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
+    pub(crate) is_group: bool,
     /// The struct's settings for all properties.
     pub(crate) reading: &'a Reading,
     pub(crate) properties: Vec<Property<'a>>,
@@ -82,8 +83,8 @@ impl<'a> Entity<'a> {
         refuse_lifetimes(&input.generics, &mut errors);
 
         let all: Vec<Field<'a>> = all_fields(fields).collect();
-        let mut partition_key = KeySource::new(attrs.partition_key.as_ref());
-        let mut row_key = KeySource::new(attrs.row_key.as_ref());
+        let mut partition_key = KeySource::new(KeyName::Partition, attrs.partition_key.as_ref());
+        let mut row_key = KeySource::new(KeyName::Row, attrs.row_key.as_ref());
         let in_partition_key: HashSet<String> = partition_key.named_fields().into_iter().collect();
         let in_row_key: HashSet<String> = row_key.named_fields().into_iter().collect();
         let mut exact = Vec::new();
@@ -215,7 +216,7 @@ impl<'a> Body<'a> {
         }
         let body = body.finish(&mut errors);
         errors.check()?;
-        Ok(body)
+        Ok(Self { is_group: true, ..body })
     }
 }
 
@@ -324,6 +325,7 @@ impl<'a> BodyReader<'a> {
         Body {
             ident: self.ident,
             generics: self.generics,
+            is_group: false,
             reading: self.reading,
             properties: self.properties.list,
             blocks: self.properties.blocks,

@@ -17,11 +17,11 @@ fn pretty(output: proc_macro2::TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(output).expect("the output is a list of items"))
 }
 
-/// Returns the names of the properties in `COLUMNS`.
+/// Returns the names of the properties in `FIELDS`.
 fn columns(input: &syn::DeriveInput) -> String {
-    let output = expanded(input).replace('\n', " ");
-    let list = output.split("= &[").nth(1).and_then(|rest| rest.split("];").next());
-    list.expect("COLUMNS").split_whitespace().collect::<Vec<_>>().join(" ")
+    let output = expanded(input).split_whitespace().collect::<String>();
+    let names = output.split("STORED.field(\",\\").skip(1).filter_map(|rest| rest.split_once('\\'));
+    names.map(|(name, _)| format!("{name}\",")).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod columns;
 mod error;
+mod field;
 mod raw;
 mod read_row;
 mod reading;
@@ -9,6 +10,8 @@ mod row;
 
 pub use columns::Columns;
 pub use error::{DecodeError, DecodeReason};
+pub(crate) use field::FieldKind;
+pub use field::{Elements, Field, PARTS, StoredType};
 pub use raw::{Annotation, RawProperty, RawValue};
 pub use read_row::{EachResult, Keyed, KeysOnly, ReadRow, WithETag};
 pub use reading::guid_texts;

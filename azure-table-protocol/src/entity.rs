@@ -21,13 +21,13 @@ pub use write::{PropertyName, PropertySink};
 
 #[doc(hidden)]
 pub use crate::decode::{
-    Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
-    ReadRow, WithETag,
+    Annotation, EachResult, Elements, Field, Form, Keyed, KeysOnly, MAX_OTHERS, PARTS, RawProperty,
+    RawText, RawValue, ReadRow, StoredType, WithETag,
 };
 #[doc(inline)]
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
-use crate::key::{EntityKey, KeyError};
+use crate::key::{EntityKey, KeyError, KeyLayout};
 use crate::limits::LimitError;
 
 /// A struct that maps to the rows of a table.
@@ -50,6 +50,23 @@ pub trait TableEntity: Sized + Send {
     /// The discriminator property, which is read even if a query does not select it.
     const DISCRIMINATOR: Option<&'static str> = None;
 
+    /// The name of the table, if the type names it.
+    #[doc(hidden)]
+    const TABLE: Option<&'static str> = None;
+
+    /// The layouts of the PartitionKey and the RowKey.
+    #[doc(hidden)]
+    const KEYS: [KeyLayout; 2] = [KeyLayout::ANY; 2];
+
+    /// The fields that are not keys. Those in [`COLUMNS`](Self::COLUMNS) come first.
+    #[doc(hidden)]
+    const FIELDS: &'static [Field] = &[];
+
+    /// The treatment of properties without a column.
+    #[doc(hidden)]
+    const OTHERS: schema::Others =
+        if Self::KEEPS_OTHERS { schema::Others::Kept } else { schema::Others::Ignored };
+
     /// Checks that no two properties have the same name, including groups and series.
     ///
     /// # Errors
@@ -58,7 +75,7 @@ pub trait TableEntity: Sized + Send {
         Columns::of::<Self>().check()
     }
 
-    /// Adds the columns whose names are not constants, and aliases of columns.
+    /// Adds the columns whose names are not constants, and aliases of columns. The derive does not need it.
     fn columns(columns: &mut Columns) {
         let _ = columns;
     }
@@ -91,15 +108,13 @@ pub trait TableEntity: Sized + Send {
     /// Whether a row with these keys could be read as this type.
     #[doc(hidden)]
     fn reads_keys(partition_key: &str, row_key: &str) -> bool {
-        let _ = (partition_key, row_key);
-        true
+        Self::reads_partition_key(partition_key) && Self::KEYS[1].recognizes(row_key)
     }
 
     /// Whether an entity of this type can have this PartitionKey.
     #[doc(hidden)]
     fn reads_partition_key(partition_key: &str) -> bool {
-        let _ = partition_key;
-        true
+        Self::KEYS[0].recognizes(partition_key)
     }
 
     /// Adds the names of the types whose functions `key` and `partition` create the keys of this type.
@@ -115,7 +130,7 @@ pub trait TableEntity: Sized + Send {
 
     /// Describes the stored form. An implementation without this function describes the names of the properties only.
     fn schema() -> schema::Schema {
-        schema::Schema::of_columns::<Self>()
+        schema::Schema::of::<Self>()
     }
 
     /// The properties that the entity owns.

@@ -23,7 +23,7 @@ pub use escape::Escaped;
 #[doc(hidden)]
 pub use escape::escape;
 #[doc(hidden)]
-pub use layout::{KeyForm, KeyLayout, KeyPiece};
+pub use layout::{KeyForm, KeyLayout, KeyPiece, PartTexts};
 pub use number::KeyNumber;
 pub use order::{by_keys, ordinal};
 pub use range::after_prefix;

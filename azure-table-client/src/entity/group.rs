@@ -1,8 +1,7 @@
 //! Structs whose fields are properties of the entity that they are part of.
 
-use super::schema::Schema;
-use super::{EncodeError, PropertyWriter};
-use crate::decode::{Columns, DecodeError, Row};
+use super::{EncodeError, Field, PropertyWriter};
+use crate::decode::{DecodeError, Row};
 
 /// Reads a field of type `F` from a row in which its first column has this number.
 #[doc(hidden)]
@@ -50,8 +49,12 @@ pub type ReadGroup<F> = fn(&mut Row<'_>, usize) -> Result<F, DecodeError>;
     note = "write #[derive(PropertyGroup)] on the struct; an Option of such a struct can be flattened too"
 )]
 pub trait PropertyGroup: Sized {
-    /// The number of columns that [`columns`](Self::columns) adds.
-    const SIZE: usize;
+    /// The fields. Those that are one property come first.
+    #[doc(hidden)]
+    const FIELDS: &'static [Field];
+
+    /// The number of columns.
+    const SIZE: usize = Field::count(Self::FIELDS);
 
     /// A struct of the columns, for conditions on entities of type `E`. A projection reads the group as an `F`.
     type Columns<E, F>;
@@ -59,14 +62,6 @@ pub trait PropertyGroup: Sized {
     /// The columns for conditions, `prefix` before the name of each; `read` reads the group from a row in which its
     /// first column has this number.
     fn typed_columns<E, F>(prefix: &str, read: ReadGroup<F>) -> Self::Columns<E, F>;
-
-    /// Adds the group's columns.
-    fn columns(columns: &mut Columns);
-
-    /// Describes the stored form of the properties. An implementation without this function describes their names only.
-    fn schema() -> Schema {
-        Schema::of_group(Self::columns)
-    }
 
     /// Hands the properties to `writer`.
     ///
@@ -84,24 +79,12 @@ pub trait PropertyGroup: Sized {
 /// `None` stores nothing; a row without any of the group's properties is read as `None`.
 #[diagnostic::do_not_recommend]
 impl<G: PropertyGroup> PropertyGroup for Option<G> {
-    const SIZE: usize = G::SIZE;
+    const FIELDS: &'static [Field] = &[Field::optional(G::FIELDS)];
 
     type Columns<E, F> = G::Columns<E, F>;
 
     fn typed_columns<E, F>(prefix: &str, read: ReadGroup<F>) -> Self::Columns<E, F> {
         G::typed_columns(prefix, read)
-    }
-
-    fn columns(columns: &mut Columns) {
-        G::columns(columns);
-    }
-
-    fn schema() -> Schema {
-        let mut schema = G::schema();
-        for property in &mut schema.properties {
-            property.groups.insert(0, String::new());
-        }
-        schema
     }
 
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {

@@ -5,26 +5,12 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::schema::{Absent, Layout, PropertySchema};
-use super::{EncodeError, PropertyWriter};
-use crate::decode::{Accept, Columns, DecodeError, DecodeReason, Reading, Row};
+use azure_table_protocol::entity::{Elements, PARTS};
+
+use super::{EncodeError, Field, PropertyWriter, StoredType};
+use crate::decode::{Accept, DecodeError, DecodeReason, Reading, Row};
 use crate::edm::{EdmCow, EdmType, FromEdm, ToEdm};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
-
-/// The names of a series: `Cpu00`, `Cpu01` and so on for the prefix `Cpu` and two digits.
-#[derive(Debug, Clone, Copy)]
-pub struct SeriesName {
-    /// Before the number.
-    pub prefix: &'static str,
-    /// The least number of digits.
-    pub digits: usize,
-}
-
-impl SeriesName {
-    pub(crate) fn of(self, index: usize) -> String {
-        format!("{}{index:0digits$}", self.prefix, digits = self.digits)
-    }
-}
 
 /// A field that is a numbered series of properties, by `#[table(series)]`.
 #[diagnostic::on_unimplemented(
@@ -36,51 +22,41 @@ pub trait SeriesField: Sized {
     /// The value of each property.
     type Element;
 
-    /// The most properties that there can be.
-    const SIZE: usize;
+    /// The properties.
+    const ELEMENTS: Elements;
+
+    /// The number of columns.
+    const SIZE: usize = Self::ELEMENTS.size;
 
     /// Writes the elements.
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError>;
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError>;
 
     /// Reads the elements, whose first column is `first`.
-    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError>;
-
-    /// Describes the elements in the schema of the series.
-    fn describe(property: &mut PropertySchema, name: SeriesName);
-
-    /// Adds the columns of the elements.
-    fn columns(columns: &mut Columns, name: SeriesName) {
-        for index in 0..Self::SIZE {
-            columns.property(&name.of(index));
-        }
-    }
+    fn read(row: &mut Row<'_>, first: usize, field: &Field) -> Result<Self, DecodeError>;
 }
 
 fn write_each<T: ToEdm>(
     elements: &[T],
     writer: &mut PropertyWriter<'_>,
-    name: SeriesName,
+    field: &Field,
 ) -> Result<(), EncodeError> {
     elements
         .iter()
         .enumerate()
-        .try_for_each(|(index, element)| writer.property(&name.of(index), element))
+        .try_for_each(|(index, element)| writer.property(&field.element(index), element))
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
     type Element = T;
-    const SIZE: usize = N;
+    const ELEMENTS: Elements = Elements { stored: StoredType::of::<T>(), size: N, is_fixed: true };
 
-    fn describe(property: &mut PropertySchema, name: SeriesName) {
-        describe_elements::<T>(property, name.digits, Some(N));
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError> {
+        write_each(self, writer, field)
     }
 
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
-        write_each(self, writer, name)
-    }
-
-    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError> {
+    fn read(row: &mut Row<'_>, first: usize, field: &Field) -> Result<Self, DecodeError> {
+        let accept = field.reading.accept;
         let mut failure = None;
         let elements = array::from_fn(|index| {
             if failure.is_some() {
@@ -94,20 +70,6 @@ impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
             (None, None) => Err(row.column_error(first, DecodeReason::Missing)),
         }
     }
-}
-
-fn describe_elements<T: ToEdm + FromEdm>(
-    property: &mut PropertySchema,
-    digits: usize,
-    size: Option<usize>,
-) {
-    property.layout = Layout::Series { digits, size };
-    property.edm_type = Some(<T as ToEdm>::EDM_TYPE);
-    property.form = T::form();
-    property.absent = match T::from_missing() {
-        Some(_) => Absent::Optional,
-        None => Absent::Required,
-    };
 }
 
 fn read_one<T: FromEdm>(
@@ -126,25 +88,20 @@ fn all<T, const N: usize>(elements: [Option<T>; N]) -> Option<[T; N]> {
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
     type Element = T;
-    const SIZE: usize = PROPERTIES;
+    const ELEMENTS: Elements =
+        Elements { stored: StoredType::of::<T>(), size: PROPERTIES, is_fixed: false };
 
-    fn describe(property: &mut PropertySchema, name: SeriesName) {
-        describe_elements::<T>(property, name.digits, None);
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError> {
+        write_each(self, writer, field)
     }
 
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
-        write_each(self, writer, name)
-    }
-
-    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError> {
+    fn read(row: &mut Row<'_>, first: usize, field: &Field) -> Result<Self, DecodeError> {
+        let accept = field.reading.accept;
         let count =
             (0..Self::SIZE).rev().find(|index| row.has(first + index)).map_or(0, |at| at + 1);
         (first..first + count).map(|column| read_one(row, column, accept)).collect()
     }
 }
-
-/// The maximum number of parts of a split value: 16 of 64 KiB fill an entity of 1 MiB.
-const PARTS: usize = 16;
 
 /// A field that is stored over several properties where it is too large for one, by
 /// `#[table(split)]`.
@@ -165,36 +122,24 @@ pub trait SplitField: Sized {
     const SIZE: usize = PARTS + 1;
 
     /// Writes the parts and their number.
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError>;
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError>;
 
     /// Reads the parts, from the column `first` on.
     fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
-
-    /// Adds the columns of the parts and of their number.
-    fn columns(columns: &mut Columns, name: &str) {
-        for part in 0..PARTS {
-            columns.property(&part_name(name, part));
-        }
-        columns.property(&format!("{name}_Parts"));
-    }
-}
-
-fn part_name(name: &str, part: usize) -> Cow<'_, str> {
-    if part == 0 { Cow::Borrowed(name) } else { Cow::Owned(format!("{name}_{part}")) }
 }
 
 fn write_parts<'v>(
     parts: impl Iterator<Item = EdmCow<'v>>,
     writer: &mut PropertyWriter<'_>,
-    name: &str,
+    field: &Field,
 ) -> Result<(), EncodeError> {
     let mut count = 0;
     for (part, value) in parts.enumerate() {
-        writer.value(&part_name(name, part), value)?;
+        writer.value(&field.element(part), value)?;
         count += 1;
     }
     // More parts than columns are more than an entity holds, which the writer refuses.
-    writer.value(&format!("{name}_Parts"), EdmCow::Int32(count))
+    writer.value(&field.number_of_parts(), EdmCow::Int32(count))
 }
 
 /// Reads the parts in order and passes each to `add`. All except the last must be `full`; otherwise a program that
@@ -227,9 +172,9 @@ fn read_parts<T: FromEdm>(
 impl SplitField for String {
     const EDM_TYPE: EdmType = EdmType::String;
 
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
+    fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError> {
         let parts = Texts { rest: Some(self) }.map(|part| EdmCow::String(Cow::Borrowed(part)));
-        write_parts(parts, writer, name)
+        write_parts(parts, writer, field)
     }
 
     fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
@@ -253,12 +198,12 @@ macro_rules! split_bytes {
         impl SplitField for $type {
             const EDM_TYPE: EdmType = EdmType::Binary;
 
-            fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
+            fn write(&self, writer: &mut PropertyWriter<'_>, field: &Field) -> Result<(), EncodeError> {
                 // No bytes are one empty part.
                 let first = &self[..self.len().min(BINARY_BYTES)];
                 let others = self[first.len()..].chunks(BINARY_BYTES);
                 let parts = std::iter::once(first).chain(others);
-                write_parts(parts.map(|part| EdmCow::Binary(Cow::Borrowed(part))), writer, name)
+                write_parts(parts.map(|part| EdmCow::Binary(Cow::Borrowed(part))), writer, field)
             }
 
             fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {

@@ -14,7 +14,7 @@ use super::stored::{AsIs, Literal, OrderedCodec};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::decode::{Accept, Reading};
 use crate::edm::{EdmType, FromEdm, TextEdm};
-use crate::entity::{DecodeError, DynamicEntity, Row, after_prefix};
+use crate::entity::{DecodeError, DynamicEntity, Field, Row, after_prefix};
 use crate::limits::{LimitError, TIMESTAMP};
 use crate::serde::Serde;
 
@@ -41,6 +41,15 @@ pub type ReadColumn<F> = fn(&mut Row<'_>, usize) -> Result<F, DecodeError>;
 
 fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeError> {
     row.property(column)
+}
+
+/// Returns the name of a property, and its aliases. The function has no type parameters, so that it is compiled once.
+fn names(prefix: &str, field: &Field) -> (Cow<'static, str>, Vec<String>) {
+    let name = match prefix {
+        "" => Cow::Borrowed(field.name),
+        _ => Cow::Owned(format!("{prefix}{}", field.name)),
+    };
+    (name, field.aliases.iter().map(|alias| format!("{prefix}{alias}")).collect())
 }
 
 /// Returns the function that reads an element of a series.
@@ -89,10 +98,15 @@ impl<E, T: FromEdm> Column<E, T> {
 }
 
 impl<E, T, C, F> Column<E, T, C, F> {
+    pub(super) fn of_field(prefix: &str, field: &'static Field, read: ReadColumn<F>) -> Self {
+        let (name, aliases) = names(prefix, field);
+        let (accept, is_timestamp, fault) = (field.reading.accept, false, None);
+        Self { name, aliases, is_timestamp, accept, fault, read, of: PhantomData }
+    }
+
     #[doc(hidden)]
-    pub fn new(prefix: &str, name: &'static str, read: ReadColumn<F>) -> Self {
-        let name = if prefix.is_empty() { name.into() } else { format!("{prefix}{name}").into() };
-        Self::with(name, read)
+    pub fn discriminator(name: &'static str, read: ReadColumn<F>) -> Self {
+        Self::with(Cow::Borrowed(name), read)
     }
 
     #[doc(hidden)]
@@ -107,22 +121,13 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 
     /// Returns the column of an element of a series; `fault` if the series has no such element.
-    pub(super) fn of_series(name: String, read: ReadColumn<F>, fault: Option<LimitError>) -> Self {
-        Self { fault, ..Self::with(name.into(), read) }
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn accepting(mut self, accept: Accept) -> Self {
-        self.accept = accept;
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn or(mut self, prefix: &str, alias: &str) -> Self {
-        self.aliases.push(format!("{prefix}{alias}"));
-        self
+    pub(super) fn of_series(
+        name: String,
+        accept: Accept,
+        read: ReadColumn<F>,
+        fault: Option<LimitError>,
+    ) -> Self {
+        Self { accept, fault, ..Self::with(name.into(), read) }
     }
 
     /// Returns the name of the property.

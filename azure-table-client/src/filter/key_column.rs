@@ -269,19 +269,17 @@ impl<E, K, const N: u16> KeyColumn<E, (Bucketed<K, N>,)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{Descending, KeyForm, KeyPiece};
+    use crate::key::{Descending, KeyPiece, PartTexts};
 
-    const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
-        KeyPiece::Part { field, width, form }
-    }
-
-    const INVERSE: KeyForm = KeyForm::Digits { width: 4, minuend: Some(9999) };
-    const ONE: KeyLayout = KeyLayout::new(&[part("a", Some(3), KeyForm::Plain)]);
-    const YEAR: KeyLayout = KeyLayout::new(&[part("year", Some(5), INVERSE)]);
+    const NUMBER: PartTexts = PartTexts::of::<u8>();
+    const TEXT: PartTexts = PartTexts::of::<String>();
+    const INVERSE: KeyPiece = PartTexts::of::<u16>().digits("year", "u16", 4, Some(9999));
+    const ONE: KeyLayout = KeyLayout::new(&[NUMBER.plain("a", "u8")]);
+    const YEAR: KeyLayout = KeyLayout::new(&[INVERSE]);
     const TWO: KeyLayout = KeyLayout::new(&[
-        part("a", Some(3), KeyForm::Plain),
+        NUMBER.plain("a", "u8"),
         KeyPiece::Literal("_"),
-        part("b", None, KeyForm::Escaped),
+        TEXT.escaped("b", "String"),
     ]);
 
     fn column<P>(layout: KeyLayout) -> KeyColumn<(), P> {
@@ -340,12 +338,12 @@ mod tests {
     fn comparisons_are_bounded_by_the_leading_literal_text() {
         const ITEM: KeyLayout = KeyLayout::new(&[
             KeyPiece::Literal("P_"),
-            part("a", Some(3), KeyForm::Plain),
+            NUMBER.plain("a", "u8"),
             KeyPiece::Literal("_"),
-            part("b", None, KeyForm::Plain),
+            TEXT.plain("b", "String"),
         ]);
         const LAST: KeyLayout =
-            KeyLayout::new(&[KeyPiece::Literal("\u{ffff}"), part("a", Some(3), KeyForm::Plain)]);
+            KeyLayout::new(&[KeyPiece::Literal("\u{ffff}"), NUMBER.plain("a", "u8")]);
         let key = column::<(Descending<u8>, String)>(ITEM);
         assert_eq!(text(key.lt((Descending(5),))), "RowKey ge 'P_' and RowKey lt 'P_250_'");
         assert_eq!(text(key.le((Descending(5), "x"))), "RowKey ge 'P_' and RowKey le 'P_250_x'");
@@ -369,9 +367,9 @@ mod tests {
     #[test]
     fn a_bound_after_all_keys_is_no_bound() {
         const ANY: KeyLayout = KeyLayout::new(&[
-            part("a", None, KeyForm::Plain),
+            TEXT.plain("a", "String"),
             KeyPiece::Literal("\u{ffff}"),
-            part("b", Some(3), KeyForm::Plain),
+            NUMBER.plain("b", "u8"),
         ]);
         let key = column::<(String, u8)>(ANY);
         assert_eq!(text(key.le(("\u{ffff}",))), "RowKey ge ''");

@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use super::column::{Column, ReadColumn, element};
 use super::projection::{Projection, Selection};
 use super::stored::AsIs;
-use crate::decode::Accept;
 use crate::edm::FromEdm;
-use crate::entity::{Columns, DecodeError, Row, SeriesField, SeriesName};
+use crate::entity::{Columns, DecodeError, Field, Row, SeriesField};
 use crate::limits::LimitError;
 
 /// A field of `E` that is stored as several properties: a group, a series, or a split value. A projection reads it as
@@ -16,9 +15,8 @@ use crate::limits::LimitError;
 pub struct MultiColumn<E, F> {
     /// Put before the name of each property.
     prefix: String,
-    /// The number of properties.
-    size: usize,
-    add: fn(&mut Columns),
+    /// The field, or the fields of the group.
+    fields: &'static [Field],
     read: ReadColumn<F>,
     of: PhantomData<fn() -> E>,
 }
@@ -26,20 +24,14 @@ pub struct MultiColumn<E, F> {
 impl<E, F> fmt::Debug for MultiColumn<E, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut columns = Columns::new(&[]);
-        columns.group(&self.prefix, self.add);
+        columns.fields(&self.prefix, self.fields);
         f.debug_tuple("MultiColumn").field(&columns.names().next().unwrap_or_default()).finish()
     }
 }
 
 impl<E, F> MultiColumn<E, F> {
-    #[doc(hidden)]
-    pub fn new(
-        prefix: impl Into<String>,
-        size: usize,
-        add: fn(&mut Columns),
-        read: ReadColumn<F>,
-    ) -> Self {
-        Self { prefix: prefix.into(), size, add, read, of: PhantomData }
+    pub(super) fn new(prefix: &str, fields: &'static [Field], read: ReadColumn<F>) -> Self {
+        Self { prefix: prefix.to_owned(), fields, read, of: PhantomData }
     }
 }
 
@@ -50,21 +42,19 @@ where
     type Output = F;
 
     fn select(&self, selection: &mut Selection) {
-        selection.properties(&self.prefix, self.add);
+        selection.properties(&self.prefix, self.fields);
     }
 
     fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<F, DecodeError> {
         let first = *next;
-        *next += self.size;
+        *next += Field::count(self.fields);
         (self.read)(row, first)
     }
 }
 
 /// The columns of a numbered series of `E`. A projection reads the whole series as an `F`, the type of the field.
 pub struct SeriesColumns<E, F> {
-    name: SeriesName,
-    /// The other types that the elements are read from.
-    accept: Accept,
+    field: &'static Field,
     whole: MultiColumn<E, F>,
 }
 
@@ -75,13 +65,12 @@ impl<E, F> fmt::Debug for SeriesColumns<E, F> {
 }
 
 impl<E, F> SeriesColumns<E, F> {
-    #[doc(hidden)]
-    pub const fn new(name: SeriesName, accept: Accept, whole: MultiColumn<E, F>) -> Self {
-        Self { name, accept, whole }
+    pub(super) const fn new(field: &'static Field, whole: MultiColumn<E, F>) -> Self {
+        Self { field, whole }
     }
 
     fn prefix(&self) -> String {
-        format!("{}{}", self.whole.prefix, self.name.prefix)
+        format!("{}{}", self.whole.prefix, self.field.name)
     }
 
     /// Returns the column of the element with this index. A projection reads `None` if the row does not have it.
@@ -93,13 +82,11 @@ impl<E, F> SeriesColumns<E, F> {
         F: SeriesField,
         F::Element: FromEdm,
     {
-        let name = format!("{}{}", self.whole.prefix, self.name.of(index));
-        let fault = (index >= self.whole.size).then(|| LimitError::SeriesIndex {
-            series: self.prefix(),
-            index,
-            size: self.whole.size,
-        });
-        Column::of_series(name, element(self.accept), fault).accepting(self.accept)
+        let name = format!("{}{}", self.whole.prefix, self.field.element(index));
+        let (size, accept) = (self.field.size(), self.field.reading.accept);
+        let fault =
+            (index >= size).then(|| LimitError::SeriesIndex { series: self.prefix(), index, size });
+        Column::of_series(name, accept, element(accept), fault)
     }
 }
 

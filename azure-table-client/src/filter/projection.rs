@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::entity::{Columns, DecodeError, ReadRow, Row};
+use crate::entity::{Columns, DecodeError, Field, ReadRow, Row};
 use crate::limits::LimitError;
 
 /// The columns that a query reads of each row of `E`: a column, a key, a whole group or series, the version, or a tuple
@@ -53,15 +53,15 @@ impl Selection {
     }
 
     pub(super) fn property(&mut self, name: &str, aliases: &[String]) {
-        let column = self.columns.add(name);
+        let column = self.columns.add(name.to_owned());
         for alias in aliases {
             self.columns.alias(alias, column);
         }
     }
 
     /// Adds the properties of a field that is stored as several, `prefix` before the name of each.
-    pub(super) fn properties(&mut self, prefix: &str, add: fn(&mut Columns)) {
-        self.columns.group(prefix, add);
+    pub(super) fn properties(&mut self, prefix: &str, fields: &[Field]) {
+        self.columns.fields(prefix, fields);
     }
 
     /// Records that a column cannot exist.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::{KeyText, Text};
-use crate::entity::schema::KeyElement;
 use crate::entity::{DecodeError, KeyError, KeyNumber, KeyPart, Row, TickKey};
-use crate::key::{KeyForm, KeyLayout, KeyPiece};
+use crate::key::{KeyLayout, PartTexts};
 
 /// A field that is the PartitionKey or the RowKey.
 #[diagnostic::on_unimplemented(
@@ -14,20 +13,14 @@ use crate::key::{KeyForm, KeyLayout, KeyPiece};
     note = "use a String (or another string type), an integer, bool, Uuid, DateTime<Utc>, NaiveDate, or Descending of a number or time; or implement `KeyPart` for your own type"
 )]
 pub trait KeyField: Sized {
-    /// The number of characters of every text, if they all have the same.
-    const WIDTH: Option<usize>;
-
-    /// Describes a field of this type in a key.
-    fn element(name: &str, format: &str, ty: &str) -> KeyElement;
+    /// The texts of the type.
+    const TEXTS: PartTexts;
 
     /// The key's text.
     fn text(&self) -> KeyText<'_>;
 
     /// Returns the value that is read from the key of this one.
     fn held(&self) -> Result<Self, KeyError>;
-
-    /// Whether this is the text of a part.
-    fn is_part(text: &str) -> bool;
 
     /// Reads a part of the key with this name.
     fn parse(key: &str, text: Text<'_>) -> Result<Self, KeyError>;
@@ -47,25 +40,10 @@ pub trait KeyField: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: KeyPart> KeyField for T {
-    const WIDTH: Option<usize> = T::WIDTH;
-
-    fn element(name: &str, format: &str, ty: &str) -> KeyElement {
-        // A text of fixed width is not escaped.
-        let format = if T::WIDTH.is_some() && format == "escaped" { "" } else { format };
-        KeyElement::Field {
-            name: name.to_owned(),
-            format: format.to_owned(),
-            form: T::form(),
-            rust_type: ty.to_owned(),
-        }
-    }
+    const TEXTS: PartTexts = PartTexts::of::<T>();
 
     fn held(&self) -> Result<Self, KeyError> {
         T::from_key(self.to_key()?)
-    }
-
-    fn is_part(text: &str) -> bool {
-        T::from_key(Cow::Borrowed(text)).is_ok()
     }
 
     fn parse(key: &str, text: Text<'_>) -> Result<Self, KeyError> {
@@ -118,11 +96,6 @@ pub fn key<const N: usize>(layout: KeyLayout, texts: &[Text<'_>; N]) -> Result<S
     layout.write(texts)
 }
 
-/// A part of a key; `width` is that of its type.
-pub const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
-    KeyPiece::Part { field, width, form }
-}
-
 /// A part of a key that a format writes as digits.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written as digits in a key",
@@ -130,13 +103,13 @@ pub const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> K
     note = "a number of digits in a key format is for integers: leave it out for other types"
 )]
 pub trait NumberField: Sized {
-    /// The number of characters of every text.
-    const WIDTH: Option<usize>;
+    /// The texts of the type.
+    const TEXTS: PartTexts;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: KeyNumber> NumberField for T {
-    const WIDTH: Option<usize> = <T as KeyPart>::WIDTH;
+    const TEXTS: PartTexts = PartTexts::of::<T>();
 }
 
 /// The texts of the parts of the PartitionKey.
@@ -175,9 +148,4 @@ pub fn check_shared_part<T: KeyField>(
     in_row_key: &T,
 ) -> Result<(), KeyError> {
     KeyError::unless_equal(field, &in_partition_key.text()?, &in_row_key.text()?)
-}
-
-/// Whether a key has a layout, and each of its parts is valid for the part's type.
-pub fn is_key<const N: usize>(layout: KeyLayout, key: &str, parts: [fn(&str) -> bool; N]) -> bool {
-    layout.read::<N>(key).is_ok_and(|texts| parts.iter().zip(&texts).all(|(is, text)| is(text)))
 }

@@ -9,47 +9,38 @@ use crate::attr::{Accept, Codec, DefaultValue, Policy};
 use crate::model::{Block, BlockKind, Body, Field, Property};
 
 impl Body<'_> {
-    /// The names of the properties that are one field each.
-    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
-        self.properties.iter().map(|property| &property.name)
+    /// The constant with the descriptions of the fields.
+    pub(super) fn constant(&self) -> TokenStream {
+        if self.is_group {
+            quote!(<Self as __table::PropertyGroup>::FIELDS)
+        } else {
+            quote!(<Self as __table::TableEntity>::FIELDS)
+        }
     }
 
-    /// Adds the columns that `names` lacks: the properties of the blocks, the aliases, and properties that are not always
-    /// written.
-    pub(super) fn further_columns(&self) -> Vec<TokenStream> {
-        let blocks =
-            self.blocks.iter().map(|Block { field: Field { ty, .. }, kind, .. }| match kind {
-                BlockKind::Flatten { prefix } => quote! {
-                    __columns.group(#prefix, <#ty as __table::PropertyGroup>::columns);
-                },
-                BlockKind::Series { .. } => {
-                    let name = kind.series_name();
-                    quote!(<#ty as __table::SeriesField>::columns(__columns, #name);)
-                }
-                BlockKind::Split { name } => {
-                    quote!(<#ty as __table::SplitField>::columns(__columns, #name);)
-                }
-            });
-        let aliases = self.properties.iter().enumerate().flat_map(|(index, property)| {
-            let index = Literal::usize_unsuffixed(index);
-            property.aliases.iter().map(move |alias| quote!(__columns.alias(#alias, #index);))
-        });
-        let silent = self.properties.iter().enumerate();
-        let silent =
-            silent.filter(|(_, property)| property.read_only || property.skip_if.is_some());
-        let silent = silent.map(|(index, _)| {
-            let index = Literal::usize_unsuffixed(index);
-            quote!(__columns.silent(#index);)
-        });
-        blocks.chain(aliases).chain(silent).collect()
+    /// The statement before code that names fields as `__fields`.
+    pub(super) fn local(&self) -> Option<TokenStream> {
+        let constant = self.constant();
+        self.has_fields().then(|| quote!(let __fields = #constant;))
+    }
+
+    pub(super) fn has_fields(&self) -> bool {
+        !self.properties.is_empty() || !self.blocks.is_empty()
+    }
+
+    /// The blocks, each with the number of its field.
+    pub(super) fn numbered_blocks(&self) -> impl Iterator<Item = (Literal, &Block<'_>)> {
+        let first = self.properties.len();
+        self.blocks.iter().enumerate().map(move |(at, block)| (number(first + at), block))
     }
 
     /// A statement for each field that writes it.
     pub(super) fn writes(&self) -> Vec<TokenStream> {
-        let properties = self.properties.iter().filter(|property| !property.read_only);
-        let properties = properties.map(|property| {
+        let properties = self.properties.iter().enumerate();
+        let properties = properties.filter(|(_, property)| !property.read_only);
+        let properties = properties.map(|(at, property)| {
             let check = property.is_copy.then(|| property.check_held());
-            let write = property.write();
+            let write = property.write(&number(at));
             let write = quote!(#check #write);
             let Field { ident, .. } = property.field;
             match &property.skip_if {
@@ -60,21 +51,17 @@ impl Body<'_> {
                 }
             }
         });
-        let blocks =
-            self.blocks.iter().map(|Block { field: Field { ident, ty }, kind, .. }| match kind {
+        let blocks = self.numbered_blocks().map(|(at, block)| {
+            let (ident, field) = (block.field.ident, block.field_trait());
+            match &block.kind {
                 BlockKind::Flatten { prefix } => quote! {
                     __writer.group(#prefix, |__writer| {
-                        <#ty as __table::PropertyGroup>::write_properties(&self.#ident, __writer)
+                        #field::write_properties(&self.#ident, __writer)
                     })?;
                 },
-                BlockKind::Series { .. } => {
-                    let name = kind.series_name();
-                    quote!(<#ty as __table::SeriesField>::write(&self.#ident, __writer, #name)?;)
-                }
-                BlockKind::Split { name } => {
-                    quote!(<#ty as __table::SplitField>::write(&self.#ident, __writer, #name)?;)
-                }
-            });
+                _ => quote!(#field::write(&self.#ident, __writer, &__fields[#at])?;),
+            }
+        });
         let extra = self.extra.iter().map(|Field { ident, ty }| {
             quote!(<#ty as __table::ExtraField>::write(&self.#ident, __writer)?;)
         });
@@ -84,7 +71,7 @@ impl Body<'_> {
     /// Returns `field: value` for every field that is not a key. The number of the first column is `first`.
     pub(super) fn reads(&self, first: Option<&TokenStream>) -> Vec<TokenStream> {
         let column = |index: usize| {
-            let index = Literal::usize_unsuffixed(index);
+            let index = number(index);
             match first {
                 None => quote!(#index),
                 Some(first) => quote!(#first + #index),
@@ -95,14 +82,14 @@ impl Body<'_> {
             if property.is_copy {
                 continue;
             }
-            let value = property.read(self, &column(index));
+            let value = property.read(self, index, &column(index));
             let ident = property.field.ident;
             reads.push(quote!(#ident: #value?));
         }
         let mut at = column(self.properties.len());
-        for block in &self.blocks {
+        for (number, block) in self.numbered_blocks() {
             let ident = block.field.ident;
-            let value = self.read_block(block, &at);
+            let value = self.read_block(&number, block, &at);
             let field = block.field_trait();
             reads.push(quote!(#ident: #value?));
             at = quote!(#at + #field::SIZE);
@@ -133,27 +120,28 @@ impl Body<'_> {
     }
 
     /// Reads a field that is several properties. The number of its first column is `first`.
-    pub(super) fn read_block(&self, block: &Block<'_>, first: &TokenStream) -> TokenStream {
-        let field = block.field_trait();
-        let read = |row: TokenStream, first: &TokenStream| match block.kind {
-            BlockKind::Flatten { .. } => quote!(#field::read_properties(#row, #first)),
-            BlockKind::Series { .. } => {
-                let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
-                let accept = accept.tokens();
-                quote!(#field::read(#row, #first, #accept))
-            }
-            BlockKind::Split { .. } => quote!(#field::read(#row, #first)),
+    pub(super) fn read_block(
+        &self,
+        number: &Literal,
+        block: &Block<'_>,
+        first: &TokenStream,
+    ) -> TokenStream {
+        let (field, fields) = (block.field_trait(), self.constant());
+        let read = |first: &TokenStream| match block.kind {
+            BlockKind::Flatten { .. } => quote!(#field::read_properties(__row, #first)),
+            BlockKind::Series { .. } => quote!(#field::read(__row, #first, &#fields[#number])),
+            BlockKind::Split { .. } => quote!(#field::read(__row, #first)),
         };
-        let shared = self.takes_default(&block.kind).then_some(&DefaultValue::Trait);
-        match block.default.as_ref().or(shared) {
-            None => read(quote!(__row), first),
+        match self.default_of(block) {
+            None => read(first),
             Some(default) => {
                 let default = default.value(block.field.ty);
-                let read = read(quote!(__row), &quote!(__first));
+                let read = read(&quote!(__first));
                 quote! {
                     __table::read_block_or(
                         __row,
-                        #first..#first + #field::SIZE,
+                        #first,
+                        &#fields[#number],
                         |__row, __first| #read,
                         || #default,
                     )
@@ -162,11 +150,12 @@ impl Body<'_> {
         }
     }
 
-    /// Whether the struct's policy gives a default to a field of several properties.
-    pub(super) fn takes_default(&self, kind: &BlockKind) -> bool {
+    /// The default of a field of several properties: its own, or that of the struct's policy.
+    pub(super) fn default_of<'b>(&self, block: &'b Block<'_>) -> Option<&'b DefaultValue> {
         let policy = self.reading.missing.as_ref();
-        let takes_default = policy.is_some_and(|(policy, _)| *policy == Policy::Default);
-        takes_default && !matches!(kind, BlockKind::Flatten { .. })
+        let is_shared = policy.is_some_and(|(policy, _)| *policy == Policy::Default)
+            && !matches!(block.kind, BlockKind::Flatten { .. });
+        block.default.as_ref().or(is_shared.then_some(&DefaultValue::Trait))
     }
 
     /// The struct of these fields, the computed ones included. The copies of keys are compared with them.
@@ -203,35 +192,49 @@ impl Block<'_> {
     }
 }
 
-impl BlockKind {
-    pub(super) fn series_name(&self) -> TokenStream {
-        let Self::Series { prefix, digits } = self else { return TokenStream::new() };
-        quote!(__table::SeriesName { prefix: #prefix, digits: #digits })
-    }
-}
-
-/// The settings of a property that is not read by the rules of its type.
-#[derive(Default)]
+/// The policies of reading a property; `None` is the rule of its type.
+#[derive(Clone, Copy)]
 pub(super) struct Policies {
     pub(super) missing: Option<Policy>,
     null: Option<Policy>,
-    pub(super) mistyped: Option<Policy>,
-    pub(super) accept: Option<Accept>,
+    mistyped: Option<Policy>,
+    accept: Accept,
+}
+
+impl Policies {
+    /// The policies of a field of several properties.
+    pub(super) fn of_block(has_default: bool, accept: Accept) -> Self {
+        let missing = has_default.then_some(Policy::Default);
+        Self { missing, null: None, mistyped: None, accept }
+    }
+
+    /// The call that adds them to a description.
+    pub(super) fn call(self) -> Option<TokenStream> {
+        let Self { missing, null, mistyped, accept } = self;
+        if [missing, null, mistyped] == [None; 3] && accept == Accept::Exact {
+            return None;
+        }
+        let [missing, null, mistyped] = [missing, null, mistyped].map(|policy| match policy {
+            Some(policy) => policy.tokens(),
+            None => quote!(__table::Policy::OfType),
+        });
+        let accept = accept.tokens();
+        Some(quote!(.reading(#missing, #null, #mistyped, #accept)))
+    }
 }
 
 impl Property<'_> {
-    fn write(&self) -> TokenStream {
-        let Self { field: Field { ident, ty }, name, codec, .. } = self;
-        let member = member(name);
+    fn write(&self, at: &Literal) -> TokenStream {
+        let Self { field: Field { ident, ty }, codec, .. } = self;
         let Some(codec) = codec else {
-            return quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, #member)?;);
+            return quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, &__fields[#at])?;);
         };
         let encode = |value: TokenStream| {
             let module = codec.module();
             let encoded = quote_spanned! {local(module.span())=>
                 let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(#value);
             };
-            let write = quote_spanned!(local(module.span())=> __table::write_encoded(__writer, #member, __encoded)?;);
+            let write = quote_spanned!(local(module.span())=> __table::write_encoded(__writer, &__fields[#at], __encoded)?;);
             quote!({ #encoded #write })
         };
         if self.inner_of_option().is_none() {
@@ -242,85 +245,69 @@ impl Property<'_> {
     }
 
     /// A function that reads the column of a row.
-    pub(super) fn read_column(&self, body: &Body<'_>) -> TokenStream {
-        let is_plain = self.codec.is_none() && self.default.is_none();
-        if is_plain && self.policies(body).is_none() {
+    pub(super) fn read_column(&self, body: &Body<'_>, at: usize) -> TokenStream {
+        if self.codec.is_none() && self.policies(body).call().is_none() {
             let ty = self.field.ty;
             return quote!(<#ty as __table::PropertyField>::read);
         }
-        let read = self.read(body, &quote!(__column));
+        let read = self.read(body, at, &quote!(__column));
         quote!(|__row, __column| #read)
     }
 
-    /// Returns the policies of the field and the struct; `None` if neither has any.
-    pub(super) fn policies(&self, body: &Body<'_>) -> Option<Policies> {
+    /// Returns the policies of the field, or else of the struct.
+    pub(super) fn policies(&self, body: &Body<'_>) -> Policies {
         let (own, shared) = (&self.reading, body.reading);
-        let is_settled = self.default.is_some() || self.inner_of_option().is_some();
+        let is_option = self.inner_of_option().is_some();
+        let is_settled = self.default.is_some() || is_option;
+        let absent = (self.default.is_some() || is_option && self.codec.is_some())
+            .then_some(Policy::Default);
         let policy = |own: &Option<(Policy, _)>, shared: &Option<(Policy, _)>| {
             let shared = shared.as_ref().filter(|_| !is_settled);
             own.as_ref().or(shared).map(|(policy, _)| *policy)
         };
-        let policies = Policies {
-            missing: policy(&own.missing, &shared.missing),
-            null: policy(&own.null, &shared.null),
+        Policies {
+            missing: policy(&own.missing, &shared.missing).or(absent),
+            null: policy(&own.null, &shared.null).or(absent),
             mistyped: own.mistyped.as_ref().or(shared.mistyped.as_ref()).map(|(policy, _)| *policy),
-            accept: own.accept.or(shared.accept),
-        };
-        let Policies { missing, null, mistyped, accept } = &policies;
-        let is_silent = [missing, null, mistyped].iter().all(|policy| policy.is_none());
-        (!is_silent || accept.is_some()).then_some(policies)
+            accept: own.accept.or(shared.accept).unwrap_or(Accept::Exact),
+        }
     }
 
-    fn read(&self, body: &Body<'_>, column: &TokenStream) -> TokenStream {
-        let Field { ty, .. } = self.field;
+    /// Returns the value in place of one that is not read; `None` is the `None` of an `Option`.
+    pub(super) fn default_value(&self) -> Option<TokenStream> {
         let is_option = self.inner_of_option().is_some();
-        let absent = (self.default.is_some() || is_option && self.codec.is_some())
-            .then_some(Policy::Default);
-        let policies = self.policies(body);
-        if policies.is_none() && self.codec.is_none() {
+        let default = self.default.as_ref().or((!is_option).then_some(&DefaultValue::Trait));
+        default.map(|default| default.value(self.field.ty))
+    }
+
+    fn read(&self, body: &Body<'_>, at: usize, column: &TokenStream) -> TokenStream {
+        let ty = self.field.ty;
+        let policies @ Policies { missing, null, mistyped, accept } = self.policies(body);
+        let is_policy = |policy| !matches!(policy, None | Some(Policy::Error));
+        let uses_default = [missing, null, mistyped].into_iter().any(is_policy);
+        let default = match self.default_value() {
+            _ if !uses_default => quote!(__table::None),
+            Some(default) => quote!(__table::Some(#default)),
+            None => quote!(__table::Some(__table::None)),
+        };
+        let (fields, at) = (body.constant(), number(at));
+        let reading = quote!(#fields[#at].reading);
+        let Some(codec) = &self.codec else {
+            let absent = Some(Policy::Default);
             return match &self.default {
-                None => quote!(<#ty as __table::PropertyField>::read(__row, #column)),
-                Some(default) => {
+                _ if policies.call().is_none() => {
+                    quote!(<#ty as __table::PropertyField>::read(__row, #column))
+                }
+                Some(default)
+                    if (missing, null, mistyped, accept)
+                        == (absent, absent, None, Accept::Exact) =>
+                {
                     let default = default.value(ty);
                     quote!(<#ty as __table::PropertyField>::read_or(__row, #column, || #default))
                 }
-            };
-        }
-
-        let Policies { missing, null, mistyped, accept } = policies.unwrap_or_default();
-        let (missing, null) = (missing.or(absent), null.or(absent));
-        let uses_default = [missing, null, mistyped]
-            .iter()
-            .any(|policy| !matches!(policy, None | Some(Policy::Error)));
-        let default = match &self.default {
-            _ if !uses_default => quote!(__table::None),
-            Some(default) => {
-                let default = default.value(ty);
-                quote!(__table::Some(#default))
-            }
-            None if is_option => quote!(__table::Some(__table::None)),
-            None => {
-                let default = DefaultValue::Trait.value(ty);
-                quote!(__table::Some(#default))
-            }
-        };
-        let policy = |policy: Option<Policy>| match policy {
-            Some(policy) => policy.tokens(),
-            None => quote!(__table::Policy::OfType),
-        };
-        let (missing, null, mistyped) = (policy(missing), policy(null), policy(mistyped));
-        let accept = accept.unwrap_or(Accept::Exact).tokens();
-        let reading = quote! {
-            __table::Reading {
-                missing: #missing,
-                null: #null,
-                mistyped: #mistyped,
-                accept: #accept,
-            }
-        };
-        let Some(codec) = &self.codec else {
-            return quote! {
-                <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)
+                _ => quote! {
+                    <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)
+                },
             };
         };
         let module = codec.module();
@@ -329,6 +316,7 @@ impl Property<'_> {
         let decoded = quote_spanned! {local(module.span())=>
             let __decoded: __table::Result<#value_ty, __table::ConvertError> = #module::decode(__stored);
         };
+        let is_option = self.inner_of_option().is_some();
         let value =
             if is_option { quote!(__decoded.map(__table::Some)) } else { quote!(__decoded) };
         let read = quote_spanned!(local(module.span())=> __table::read_decoded);
@@ -338,15 +326,14 @@ impl Property<'_> {
     }
 }
 
+/// A number without its type.
+pub(super) fn number(number: usize) -> Literal {
+    Literal::usize_unsuffixed(number)
+}
+
 /// The span for errors, with the local names of the generated function: an attribute may come from another macro.
 pub(super) fn local(span: Span) -> Span {
     span.resolved_at(Span::call_site())
-}
-
-/// The name of a property with all that JSON has before the value.
-fn member(name: &str) -> String {
-    // A property name is an identifier, so that it needs no escapes.
-    format!(",\"{name}\":")
 }
 
 impl Codec {

@@ -3,7 +3,6 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned as _;
 
-use super::schema;
 use crate::choices::Choices;
 
 /// `ToEdm`, `FromEdm` and `KeyPart` for an enum.
@@ -49,7 +48,7 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
         .map(|choice| &choice.name)
         .map(|name| quote!(__table::String::from(#name)))
         .collect();
-    let form = schema::of_choices(choices, &stored);
+    let form = form(choices, &stored);
     let known = known(choices);
     let of_other = other
         .as_ref()
@@ -186,7 +185,7 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
     });
     let stored: Vec<_> =
         numbers.iter().map(|number| quote!(__table::number_text(#number))).collect();
-    let form = schema::of_choices(choices, &stored);
+    let form = form(choices, &stored);
     let known = known(choices);
     let no_variant = match &other {
         Some((other, value)) => quote!(__table::Ok(Self::#other(#value::from_value(__number)))),
@@ -248,6 +247,21 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
             fn from_key(__text: __table::Text<'_>) -> __table::Result<Self, __table::KeyError> {
                 __table::from_number_key(__text)
             }
+        }
+    }
+}
+
+/// The form of an enum that is a value, whose stored values have these tokens.
+fn form(choices: &Choices<'_>, stored: &[TokenStream]) -> TokenStream {
+    let list = choices.variants.iter().zip(stored).map(|(choice, stored)| {
+        let variant = choice.ident.to_string();
+        let aliases = &choice.aliases;
+        quote!((#variant, #stored, &[#(#aliases),*]))
+    });
+    let has_other = choices.other.is_some();
+    quote! {
+        fn form() -> __table::ValueForm {
+            __table::choices(&[#(#list),*], #has_other)
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct ColumnStruct<'a> {
     pub(super) columns: Vec<Column>,
     /// Whether the type of a column contains the entity itself, and not only a type that depends on it.
     pub(super) has_entity: bool,
+    /// The constant with the fields, if values are columns of them.
+    pub(super) fields: Option<TokenStream>,
     pub(super) methods: TokenStream,
     pub(super) codecs: Vec<(Ident, TokenStream)>,
     /// Whether the columns are those of a group: its parameters have no default, and a projection reads it.
@@ -58,7 +60,7 @@ impl ColumnStruct<'_> {
                 value: quote!(::std::marker::PhantomData),
             });
         }
-        let Self { columns, methods, codecs, is_group, has_function, .. } = self;
+        let Self { columns, fields, methods, codecs, is_group, has_function, .. } = self;
 
         let docs = columns.iter().map(|column| match &column.doc {
             Some(doc) => {
@@ -93,10 +95,13 @@ impl ColumnStruct<'_> {
         };
         let parameters = if is_group { quote!(__E, __F) } else { quote!(__E) };
         let read = is_group.then(|| quote!(__read: __table::ReadGroup<__F>));
+        let fields = fields
+            .map(|fields| quote!(let __columns = __table::FieldColumns::new(__prefix, #fields);));
         let members = quote! {
             type Columns<#parameters> = #name #own_ty;
 
             fn typed_columns<#parameters>(__prefix: &__table::str, #read) -> #name #own_ty {
+                #fields
                 #name { #(#names: #values,)* }
             }
         };

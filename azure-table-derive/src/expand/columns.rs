@@ -1,14 +1,14 @@
 //! The columns of entities, groups and enums of entities, for conditions on their values.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Type, Visibility, parse_quote};
 
-use super::body::local;
+use super::body::{local, number};
 use super::column_struct::{Column, ColumnStruct, Columns};
-use crate::attr::{Accept, Codec, ContainerAttrs};
+use crate::attr::{Codec, ContainerAttrs};
 use crate::key_format::Form;
 use crate::kinds::Kinds;
 use crate::model::{Block, BlockKind, Body, Entity, Field, Key, KeyPiece, Property};
@@ -24,18 +24,13 @@ pub(super) fn of_entity(
     let are_same = entity.partition_key.is_single
         && entity.row_key.is_single
         && entity.partition_key.parts().any(|field| entity.is_shared(field));
-    let keys = [
-        (&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"),
-        (&entity.row_key, "row_key", "RowKey", "ROW_KEY"),
-    ];
-    for (key, name, property, layout) in keys {
-        columns.extend(of_key(entity, key, input, are_same, (name, property, layout)));
-    }
+    let keys = [&entity.partition_key, &entity.row_key];
+    columns.extend(keys.iter().filter_map(|key| of_key(entity, key, input, are_same)));
     of_body(&entity.body, input, &mut columns);
     // The compiler lists both columns if the name of one shared field is used.
     if !are_same {
-        for (key, _, property, _) in keys {
-            of_parts(key, input, property, &mut columns);
+        for key in keys {
+            of_parts(key, input, &mut columns);
         }
     }
     let has_entity = !columns.is_empty();
@@ -46,6 +41,7 @@ pub(super) fn of_entity(
         input,
         has_entity,
         columns,
+        fields: entity.body.has_fields().then(|| entity.body.constant()),
         methods: TokenStream::new(),
         codecs: codecs(&entity.body),
         is_group: false,
@@ -62,19 +58,13 @@ pub(super) fn of_group(body: &Body<'_>, input: &DeriveInput, attrs: &ContainerAt
         vis: Visibility::Inherited,
         doc: None,
         ty: quote!(__table::MultiColumn<__E, __F>),
-        value: quote! {
-            __table::MultiColumn::new(
-                __prefix,
-                <Self as __table::PropertyGroup>::SIZE,
-                <Self as __table::PropertyGroup>::columns,
-                __read,
-            )
-        },
+        value: quote!(__columns.whole(__read)),
     });
     ColumnStruct {
         input,
         has_entity: true,
         columns,
+        fields: Some(body.constant()),
         methods: TokenStream::new(),
         codecs: codecs(body),
         is_group: true,
@@ -104,7 +94,7 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
                 |__row, __column| __table::read_kind(__row, __column, #kind::#other)
             },
         };
-        let column = quote!(__table::Column::new("", #property, #read));
+        let column = quote!(__table::Column::discriminator(#property, #read));
         (quote!(__table::Column<__E, #kind>), column)
     });
     let kind_method = kind.as_ref().map(|(ty, column)| {
@@ -134,6 +124,7 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
         input,
         has_entity,
         columns,
+        fields: None,
         methods: quote!(#kind_method),
         codecs: Vec::new(),
         is_group: false,
@@ -167,13 +158,12 @@ fn of_key(
     key: &Key<'_>,
     input: &DeriveInput,
     are_same: bool,
-    (name, property, layout): (&str, &str, &str),
 ) -> Option<Column> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
     let is_named = key.is_single && !are_same;
-    let name = if is_named { first.ident.clone() } else { format_ident!("{name}") };
-    let layout = format_ident!("{layout}");
+    let name = if is_named { first.ident.clone() } else { key.ident("", "") };
+    let (property, layout) = (key.name.property(), key.constant());
     let types = key.pieces.iter().filter_map(|piece| match piece {
         KeyPiece::Part(Field { ty, .. }, Form::Digits { minuend: Some(_), .. }) => {
             Some(quote!(__table::Inverse<#ty>))
@@ -192,14 +182,14 @@ fn of_key(
         vis: narrowest.unwrap_or(Visibility::Inherited),
         doc: Some(format!("The {property}.")),
         ty: quote!(__table::KeyColumn<__E, (#(#types,)*)>),
-        value: quote!(__table::KeyColumn::new(#property, <Self as __table::TypedKeys>::#layout)),
+        value: quote!(__table::KeyColumn::new(#property, #layout)),
     })
 }
 
 /// Adds a field for each part of a key that is not a column by itself. The compiler's message about its use names the
 /// column of the whole key.
-fn of_parts(key: &Key<'_>, input: &DeriveInput, property: &str, columns: &mut Vec<Column>) {
-    let ty = format_ident!("{property}Part");
+fn of_parts(key: &Key<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
+    let ty = format_ident!("{}Part", key.name.property());
     for part in key.parts() {
         if columns.iter().any(|column| column.name == *part.ident) {
             continue;
@@ -215,25 +205,23 @@ fn of_parts(key: &Key<'_>, input: &DeriveInput, property: &str, columns: &mut Ve
 }
 
 fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
-    for property in &body.properties {
+    for (at, property) in body.properties.iter().enumerate() {
         if is_unnamed(body, property) {
             continue;
         }
         let codec = codec(body, property);
         let name = &property.name;
-        let read = property.read_column(body);
-        let aliases = &property.aliases;
-        let accept = accepting(property.reading.accept.or(body.reading.accept));
+        let (read, at) = (property.read_column(body, at), number(at));
         columns.push(Column {
             name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
             vis: visibility(input, property.field.ident),
             doc: Some(format!("The property `{name}`.")),
             ty: column_type(property, codec),
-            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))* #accept),
+            value: quote!(__columns.property(#at, #read)),
         });
     }
-    for block in &body.blocks {
-        let (doc, ty, value) = of_block(body, block);
+    for (at, block) in body.numbered_blocks() {
+        let (doc, ty, value) = of_block(body, &at, block);
         let name = block.field.ident.clone();
         let vis = visibility(input, &name);
         columns.push(Column { name, vis, doc: Some(doc.to_owned()), ty, value });
@@ -253,54 +241,36 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
     }
 }
 
-/// Returns the call that sets the other types that a column accepts.
-fn accepting(accept: Option<Accept>) -> Option<TokenStream> {
-    let accept = accept.filter(|accept| *accept != Accept::Exact)?.tokens();
-    Some(quote!(.accepting(#accept)))
-}
-
 /// The documentation, the type and the value of the column of a field that is several properties.
-fn of_block(body: &Body<'_>, block: &Block<'_>) -> (&'static str, TokenStream, TokenStream) {
+fn of_block(
+    body: &Body<'_>,
+    at: &Literal,
+    block: &Block<'_>,
+) -> (&'static str, TokenStream, TokenStream) {
     let ty: &Type = block.field.ty;
-    let read = body.read_block(block, &quote!(__first));
+    let read = body.read_block(at, block, &quote!(__first));
     let read = quote!(|__row, __first| #read);
     match &block.kind {
-        BlockKind::Flatten { prefix } => (
+        BlockKind::Flatten { .. } => (
             "A group of properties.",
             quote_spanned!(ty.span()=> <#ty as __table::PropertyGroup>::Columns<__E, #ty>),
             quote_spanned! {ty.span()=>
                 <#ty as __table::PropertyGroup>::typed_columns::<__E, #ty>(
-                    &__table::String::from_iter([__prefix, #prefix]),
+                    &__columns.prefix(#at),
                     #read,
                 )
             },
         ),
-        BlockKind::Series { .. } => {
-            let name = block.kind.series_name();
-            let accept = block.accept.or(body.reading.accept).unwrap_or(Accept::Exact).tokens();
-            let whole = multi_column(&block.field_trait(), &name, &read);
-            (
-                "A series of properties.",
-                quote_spanned!(ty.span()=> __table::SeriesColumns<__E, #ty>),
-                quote_spanned!(ty.span()=> __table::SeriesColumns::new(#name, #accept, #whole)),
-            )
-        }
-        BlockKind::Split { name } => (
+        BlockKind::Series { .. } => (
+            "A series of properties.",
+            quote_spanned!(ty.span()=> __table::SeriesColumns<__E, #ty>),
+            quote!(__columns.series(#at, #read)),
+        ),
+        BlockKind::Split { .. } => (
             "A value in several properties.",
             quote_spanned!(ty.span()=> __table::MultiColumn<__E, #ty>),
-            multi_column(&block.field_trait(), &quote!(#name), &read),
+            quote!(__columns.split(#at, #read)),
         ),
-    }
-}
-
-fn multi_column(field: &TokenStream, name: &TokenStream, read: &TokenStream) -> TokenStream {
-    quote! {
-        __table::MultiColumn::new(
-            __prefix,
-            #field::SIZE,
-            |__columns| #field::columns(__columns, #name),
-            #read,
-        )
     }
 }
 

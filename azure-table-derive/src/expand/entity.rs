@@ -3,8 +3,8 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
-use super::body::local;
-use super::{bounds, schema};
+use super::body::{local, number};
+use super::bounds;
 use crate::model::{Entity, Field, Key};
 
 /// `TableEntity`.
@@ -18,20 +18,27 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let (impl_generics, ty_generics, _) = body.generics.split_for_impl();
     let where_clause = bounds::of_entity(entity);
 
-    let names = body.names();
-    let schema = schema::of_entity(entity);
+    let (fields, local) = (body.fields(), body.local());
+    let columns = match body.properties.len() {
+        0 => quote!(&[]),
+        size => {
+            let (size, fields) = (number(size), body.constant());
+            quote!(&__table::Field::names::<#size>(#fields))
+        }
+    };
+    let (partition_layout, row_layout) = (entity.partition_key.layout(), entity.row_key.layout());
+    let table = entity.table_name.map(
+        |name| quote!(const TABLE: __table::Option<&'static __table::str> = __table::Some(#name);),
+    );
     let keeps_others = (body.extra.is_some() || entity.deny_unknown).then(|| {
         quote!(
             const KEEPS_OTHERS: __table::bool = true;
         )
     });
-    let further_columns = body.further_columns();
-    let columns = (!further_columns.is_empty()).then(|| {
-        quote! {
-            fn columns(__columns: &mut __table::Columns) {
-                #(#further_columns)*
-            }
-        }
+    let others = entity.deny_unknown.then(|| {
+        quote!(
+            const OTHERS: __table::Others = __table::Others::Refused;
+        )
     });
     // The bag of others must not use the names of the columns.
     let reserve = body.extra.is_some().then(|| quote!(__table::reserve::<Self>(__writer);));
@@ -39,28 +46,13 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let refuse_others = entity.deny_unknown.then(|| quote!(__table::refuse_others(__row)?;));
     let mut reads = body.reads(None);
     // The keys last, since the errors of the others name them.
-    let partition_key_parts = entity.partition_key.read(
-        &quote!(PARTITION_KEY),
-        &quote!(read_partition_key),
-        &quote!(partition_key_parts),
-        &quote!(read_partition_key_part),
-        |_| false,
-        &mut reads,
-    );
-    let row_key_parts = entity.row_key.read(
-        &quote!(ROW_KEY),
-        &quote!(read_row_key),
-        &quote!(row_key_parts),
-        &quote!(read_row_key_part),
-        |field| entity.is_shared(field),
-        &mut reads,
-    );
+    let partition_key_parts = entity.partition_key.read(|_| false, &mut reads);
+    let row_key_parts = entity.row_key.read(|field| entity.is_shared(field), &mut reads);
     let same_parts = same_parts(entity);
     let build = body.build(&reads);
     let set_etag = body.etag.as_ref().map(set_etag);
-    let partition_key = entity.key_text(&entity.partition_key, &quote!(PARTITION_KEY));
-    let row_key = entity.key_text(&entity.row_key, &quote!(ROW_KEY));
-    let partition_parts = entity.partition_key.parts().map(|field| field.ty);
+    let partition_key = entity.key_text(&entity.partition_key);
+    let row_key = entity.key_text(&entity.row_key);
     let key_types = entity.has_constructors.then(|| {
         let name = ident.unraw().to_string();
         quote! {
@@ -73,12 +65,12 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
-            const COLUMNS: &'static [&'static __table::str] = &[#(#names),*];
+            const COLUMNS: &'static [&'static __table::str] = #columns;
             #keeps_others
-
-            #columns
-
-            #schema
+            #others
+            #table
+            const KEYS: [__table::KeyLayout; 2] = [#partition_layout, #row_layout];
+            #fields
 
             fn partition_key(&self) -> __table::KeyText<'_> {
                 #partition_key
@@ -93,6 +85,7 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
                 __writer: &mut __table::PropertyWriter<'_>,
             ) -> __table::Result<(), __table::EncodeError> {
                 #reserve
+                #local
                 #(#writes)*
                 __table::Ok(())
             }
@@ -105,18 +98,6 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
                 #row_key_parts
                 #same_parts
                 #build
-            }
-
-            fn reads_keys(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
-                <Self as __table::TypedKeys>::recognizes(__partition_key, __row_key)
-            }
-
-            fn reads_partition_key(__partition_key: &__table::str) -> __table::bool {
-                __table::is_key(
-                    <Self as __table::TypedKeys>::PARTITION_KEY,
-                    __partition_key,
-                    [#(<#partition_parts as __table::KeyField>::is_part),*],
-                )
             }
 
             #key_types
@@ -136,17 +117,16 @@ fn set_etag(Field { ident, ty }: &Field<'_>) -> TokenStream {
 
 /// The comparison of the fields that are in both keys. They are read from the PartitionKey.
 fn same_parts(entity: &Entity<'_>) -> TokenStream {
-    let text = |key: &Key<'_>, part: &str, field: &Field<'_>| {
-        let at = key.parts().position(|part| part.ident == field.ident).unwrap_or_default();
-        let text = quote::format_ident!("__{part}_{at}");
-        if key.is_single { quote!(__table::None) } else { quote!(__table::Some(&*#text)) }
+    let text = |key: &Key<'_>, field: &Field<'_>| match key.value_of(field) {
+        Some(text) if !key.is_single => quote!(__table::Some(&*#text)),
+        _ => quote!(__table::None),
     };
     let shared = entity.partition_key.parts().filter(|field| entity.is_shared(field));
     shared
         .map(|field| {
             let name = field.ident.unraw().to_string();
-            let in_partition_key = text(&entity.partition_key, "read_partition_key_part", field);
-            let in_row_key = text(&entity.row_key, "read_row_key_part", field);
+            let in_partition_key = text(&entity.partition_key, field);
+            let in_row_key = text(&entity.row_key, field);
             quote!(__table::check_both_keys(__row, #name, #in_partition_key, #in_row_key)?;)
         })
         .collect()
@@ -154,8 +134,8 @@ fn same_parts(entity: &Entity<'_>) -> TokenStream {
 
 impl Entity<'_> {
     /// The text of a key of `self`, after the checks of its parts.
-    fn key_text(&self, key: &Key<'_>, layout: &TokenStream) -> TokenStream {
-        let text = key.text(layout);
+    fn key_text(&self, key: &Key<'_>) -> TokenStream {
+        let text = key.text();
         let exact = self.exact.iter().filter(|field| key.has(field));
         let checks = exact.map(|Field { ident, ty }| {
             let name = ident.unraw().to_string();
@@ -167,7 +147,7 @@ impl Entity<'_> {
 
 impl Key<'_> {
     /// The text of the key of `self`.
-    fn text(&self, layout: &TokenStream) -> TokenStream {
+    fn text(&self) -> TokenStream {
         if self.is_single
             && let Some(Field { ident, ty }) = self.parts().next()
         {
@@ -176,38 +156,34 @@ impl Key<'_> {
         let texts = self
             .parts()
             .map(|Field { ident, ty }| quote!(<#ty as __table::KeyField>::text(&self.#ident)?));
-        quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, &[#(#texts),*]))
+        let layout = self.constant();
+        quote!(__table::write_key(#layout, &[#(#texts),*]))
     }
 
     /// Adds the code that reads the fields of the key, except those that are read from the other key; returns the
     /// statements before it.
     fn read(
         &self,
-        layout: &TokenStream,
-        whole: &TokenStream,
-        parts: &TokenStream,
-        part: &TokenStream,
         is_read: impl Fn(&Field<'_>) -> bool,
         reads: &mut Vec<TokenStream>,
     ) -> Option<TokenStream> {
         if self.is_single {
+            let whole = self.ident("read_", "");
             for Field { ident, ty } in self.parts().filter(|field| !is_read(field)) {
                 reads.push(quote!(#ident: <#ty as __table::KeyField>::#whole(__row)?));
             }
             return None;
         }
-        let texts: Vec<_> = self
-            .parts()
-            .enumerate()
-            .map(|(at, _)| quote::format_ident!("__{}_{at}", part.to_string()))
-            .collect();
+        let texts = self.values();
+        let (part, parts) = (self.ident("read_", "_part"), self.ident("", "_parts"));
+        let layout = self.constant();
         for (Field { ident, ty }, text) in
             self.parts().zip(&texts).filter(|(field, _)| !is_read(field))
         {
             reads.push(quote!(#ident: <#ty as __table::KeyField>::#part(__row, &#text)?));
         }
         Some(quote! {
-            let [#(#texts),*] = __table::#parts(__row, <Self as __table::TypedKeys>::#layout)?;
+            let [#(#texts),*] = __table::#parts(__row, #layout)?;
         })
     }
 }

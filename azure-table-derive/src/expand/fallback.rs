@@ -63,12 +63,10 @@ pub(super) fn group(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
-            const SIZE: __table::usize = 0;
+            const FIELDS: &'static [__table::Field] = &[];
             type Columns<__E, __F> = ();
 
             fn typed_columns<__E, __F>(_: &__table::str, _: __table::ReadGroup<__F>) {}
-
-            fn columns(_: &mut __table::Columns) {}
 
             fn write_properties(
                 &self,

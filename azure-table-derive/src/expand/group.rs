@@ -1,38 +1,28 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{bounds, schema};
-use crate::model::{Block, Body};
+use super::bounds;
+use crate::model::Body;
 
 /// `PropertyGroup`.
 pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
     let ident = body.ident;
     let (impl_generics, ty_generics, _) = body.generics.split_for_impl();
     let where_clause = bounds::of_body(body);
-    let names = body.names();
-    let own = body.properties.len();
-    let fields = body.blocks.iter().map(Block::field_trait);
-    let further_columns = body.further_columns();
-    let schema = schema::of_group(body);
+    let (fields, local) = (body.fields(), body.local());
     let writes = body.writes();
     let build = body.build(&body.reads(Some(&quote!(__first))));
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
-            const SIZE: __table::usize = #own #(+ #fields::SIZE)*;
+            #fields
             #columns
-
-            fn columns(__columns: &mut __table::Columns) {
-                #(__columns.property(#names);)*
-                #(#further_columns)*
-            }
-
-            #schema
 
             fn write_properties(
                 &self,
                 __writer: &mut __table::PropertyWriter<'_>,
             ) -> __table::Result<(), __table::EncodeError> {
+                #local
                 #(#writes)*
                 __table::Ok(())
             }

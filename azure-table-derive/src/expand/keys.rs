@@ -2,34 +2,21 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 
-use super::bounds;
+use super::body::number;
+use super::fields::text_of;
+use super::{bounds, optional};
 use crate::key_format::Form;
-use crate::model::{Entity, Field, Key, KeyPiece};
+use crate::model::{Entity, Field, Key, KeyName, KeyPiece};
 
 /// `TypedKeys`, and the constructors of keys.
 pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let ident = entity.body.ident;
     let (impl_generics, ty_generics, _) = entity.body.generics.split_for_impl();
     let where_clause = bounds::of_entity(entity);
-    let partition_key = entity.partition_key.layout();
-    let row_key = entity.row_key.layout();
-    let row_parts = entity.row_key.parts().map(|field| field.ty);
     let constructors = entity.has_constructors.then(|| constructors(entity));
     quote! {
         #[automatically_derived]
-        impl #impl_generics __table::TypedKeys for #ident #ty_generics #where_clause {
-            const PARTITION_KEY: __table::KeyLayout = #partition_key;
-            const ROW_KEY: __table::KeyLayout = #row_key;
-
-            fn recognizes(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
-                <Self as __table::TableEntity>::reads_partition_key(__partition_key)
-                    && __table::is_key(
-                        <Self as __table::TypedKeys>::ROW_KEY,
-                        __row_key,
-                        [#(<#row_parts as __table::KeyField>::is_part),*],
-                    )
-            }
-        }
+        impl #impl_generics __table::TypedKeys for #ident #ty_generics #where_clause {}
         #constructors
     }
 }
@@ -45,26 +32,11 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
     let row_arguments = row_arguments.into_iter().zip(shared);
     let row_arguments =
         row_arguments.filter(|(_, is_shared)| !is_shared).map(|(argument, _)| argument);
-    let partition_prefix = entity.prefix(
-        &entity.partition_key,
-        "partition_prefix",
-        " The PartitionKeys that begin with a text, or with these leading parts.",
-        &quote!(PARTITION_KEY),
-    );
-    let row_prefix = entity.prefix(
-        &entity.row_key,
-        "row_prefix",
-        " The RowKeys that begin with a text, or with these leading parts.",
-        &quote!(ROW_KEY),
-    );
+    let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
+    let (partition_prefix, row_prefix) = (entity.prefix(partition_key), entity.prefix(row_key));
     let parse_key = parse_key(entity);
-    let parse_partition_key = entity.partition_key.parse(
-        vis,
-        "parse_partition_key",
-        "PartitionKey",
-        &quote!(PARTITION_KEY),
-    );
-    let parse_row_key = entity.row_key.parse(vis, "parse_row_key", "RowKey", &quote!(ROW_KEY));
+    let (parse_partition_key, parse_row_key) = (partition_key.parse(vis), row_key.parse(vis));
+    let (partition_key, row_key) = (partition_key.constant(), row_key.constant());
     quote! {
         #[automatically_derived]
         #[allow(
@@ -82,11 +54,11 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
             ) -> __table::Result<__table::EntityKey, __table::KeyError> {
                 __table::Ok(__table::EntityKey {
                     partition_key: __table::key(
-                        <Self as __table::TypedKeys>::PARTITION_KEY,
+                        #partition_key,
                         &[#(__table::KeyArgument::key_text(&#partition_names)?),*],
                     )?,
                     row_key: __table::key(
-                        <Self as __table::TypedKeys>::ROW_KEY,
+                        #row_key,
                         &[#(__table::KeyArgument::key_text(&#row_names)?),*],
                     )?,
                 })
@@ -97,7 +69,7 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
                 #(#partition_arguments,)*
             ) -> __table::Result<__table::String, __table::KeyError> {
                 __table::key(
-                    <Self as __table::TypedKeys>::PARTITION_KEY,
+                    #partition_key,
                     &[#(__table::KeyArgument::key_text(&#partition_names)?),*],
                 )
             }
@@ -113,21 +85,18 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
 /// The function that reads the parts of both keys, in the order of the arguments of `key`.
 fn parse_key(entity: &Entity<'_>) -> TokenStream {
     let vis = entity.vis;
-    let in_partition = entity.partition_key.values("partition");
-    let in_row = entity.row_key.values("row");
-    let value_of = |key: &Key<'_>, values: &[Ident], field: &Field<'_>| {
-        key.parts().position(|part| part.ident == field.ident).map(|at| values[at].clone())
-    };
-    let shared = entity.partition_key.parts().filter(|field| entity.is_shared(field));
-    let checks = shared.filter_map(|field| {
+    let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
+    let (in_partition, in_row) = (partition_key.values(), row_key.values());
+    let shared = partition_key.parts().filter(|field| entity.is_shared(field));
+    let checks = shared.map(|field| {
         let name = field.ident.unraw().to_string();
-        let in_partition_key = value_of(&entity.partition_key, &in_partition, field)?;
-        let in_row_key = value_of(&entity.row_key, &in_row, field)?;
-        Some(quote!(__table::check_shared_part(#name, &#in_partition_key, &#in_row_key)?;))
+        let values = [partition_key, row_key].into_iter();
+        let values = values.filter_map(|key| key.value_of(field));
+        quote!(__table::check_shared_part(#name, #(&#values),*)?;)
     });
-    let of_row = entity.row_key.parts().zip(&in_row);
+    let of_row = row_key.parts().zip(&in_row);
     let of_row = of_row.filter(|(field, _)| !entity.is_shared(field));
-    let parts = entity.partition_key.parts().zip(&in_partition).chain(of_row);
+    let parts = partition_key.parts().zip(&in_partition).chain(of_row);
     let types = one_or_tuple(parts.clone().map(|(field, _)| field.ty));
     let values = one_or_tuple(parts.map(|(_, value)| value));
     let (in_partition, in_row) = (one_or_tuple(&in_partition), one_or_tuple(&in_row));
@@ -154,55 +123,80 @@ fn one_or_tuple<T: ToTokens>(items: impl IntoIterator<Item = T>) -> TokenStream 
     }
 }
 
+impl KeyName {
+    /// The name of the property.
+    pub(super) fn property(self) -> &'static str {
+        match self {
+            Self::Partition => "PartitionKey",
+            Self::Row => "RowKey",
+        }
+    }
+
+    fn short(self) -> &'static str {
+        match self {
+            Self::Partition => "partition",
+            Self::Row => "row",
+        }
+    }
+}
+
 impl Key<'_> {
-    fn layout(&self) -> TokenStream {
+    /// The constant with the layout.
+    pub(super) fn constant(&self) -> TokenStream {
+        let at = number((self.name == KeyName::Row).into());
+        quote!(<Self as __table::TableEntity>::KEYS[#at])
+    }
+
+    /// The name of an item that is about the key.
+    pub(super) fn ident(&self, before: &str, after: &str) -> Ident {
+        format_ident!("{before}{}_key{after}", self.name.short())
+    }
+
+    pub(super) fn layout(&self) -> TokenStream {
         let pieces = self.pieces.iter().map(|piece| match piece {
             KeyPiece::Literal(text) => quote!(__table::KeyPiece::Literal(#text)),
             KeyPiece::Part(Field { ident, ty }, form) => {
-                let name = ident.unraw().to_string();
+                let (name, text) = (ident.unraw().to_string(), text_of(ty));
                 match form {
-                    Form::Plain => quote! {
-                        __table::part(#name, <#ty as __table::KeyField>::WIDTH, __table::KeyForm::Plain)
-                    },
-                    Form::Escaped => quote! {
-                        __table::part(#name, <#ty as __table::KeyField>::WIDTH, __table::KeyForm::Escaped)
-                    },
+                    Form::Plain => {
+                        quote!(<#ty as __table::KeyField>::TEXTS.plain(#name, #text))
+                    }
+                    Form::Escaped => {
+                        quote!(<#ty as __table::KeyField>::TEXTS.escaped(#name, #text))
+                    }
                     Form::Digits { width, minuend } => {
-                        let minuend = match minuend {
-                            Some(minuend) => quote!(__table::Some(#minuend)),
-                            None => quote!(__table::None),
-                        };
+                        let minuend = optional(minuend.as_ref());
                         quote! {
-                            __table::part(
-                                #name,
-                                <#ty as __table::NumberField>::WIDTH,
-                                __table::KeyForm::Digits { width: #width, minuend: #minuend },
-                            )
+                            <#ty as __table::NumberField>::TEXTS.digits(#name, #text, #width, #minuend)
                         }
                     }
                 }
             }
         });
+        // A layout without pieces is that of any key.
+        let no_text = self.pieces.is_empty().then(|| quote!(__table::KeyPiece::Literal("")));
         // The compiler reports an invalid layout at the attribute.
-        quote_spanned!(self.span=> __table::KeyLayout::new(&[#(#pieces),*]))
+        quote_spanned!(self.span=> __table::KeyLayout::new(&[#(#pieces,)* #no_text]))
     }
 
     /// Names for the values of the parts.
-    fn values(&self, key: &str) -> Vec<Ident> {
+    pub(super) fn values(&self) -> Vec<Ident> {
+        let key = self.name.short();
         (0..self.parts().count()).map(|at| format_ident!("__{key}_{at}")).collect()
     }
 
+    /// The name for the value of a part.
+    pub(super) fn value_of(&self, field: &Field<'_>) -> Option<Ident> {
+        let at = self.parts().position(|part| part.ident == field.ident)?;
+        self.values().into_iter().nth(at)
+    }
+
     /// The function that reads the parts of this key.
-    fn parse(
-        &self,
-        vis: &syn::Visibility,
-        name: &str,
-        key: &str,
-        layout: &TokenStream,
-    ) -> TokenStream {
-        let function = format_ident!("{name}");
+    fn parse(&self, vis: &syn::Visibility) -> TokenStream {
+        let (function, key, layout) =
+            (self.ident("parse_", ""), self.name.property(), self.constant());
         let doc = format!(" The parts of the text of a {key}.");
-        let texts = self.values("text");
+        let texts = self.values();
         let types = one_or_tuple(self.parts().map(|field| field.ty));
         let results: Vec<_> = self
             .parts()
@@ -218,8 +212,7 @@ impl Key<'_> {
             #vis fn #function(
                 __key: &__table::str,
             ) -> __table::Result<#types, __table::KeyError> {
-                let [#(#texts),*] =
-                    __table::key_parts(<Self as __table::TypedKeys>::#layout, #key, __key)?;
+                let [#(#texts),*] = __table::key_parts(#layout, #key, __key)?;
                 #result
             }
         }
@@ -244,22 +237,22 @@ impl Entity<'_> {
             .unzip()
     }
 
-    fn prefix(
-        &self,
-        key: &Key<'_>,
-        name: &str,
-        doc: &str,
-        layout: &TokenStream,
-    ) -> Option<TokenStream> {
+    /// The function that returns the range of keys with leading parts.
+    fn prefix(&self, key: &Key<'_>) -> Option<TokenStream> {
         key.parts().next()?;
         let parts = key.parts().map(|field| self.part_type(field));
-        let (vis, name) = (self.vis, format_ident!("{name}"));
+        let doc = format!(
+            " The {}s that begin with a text, or with these leading parts.",
+            key.name.property()
+        );
+        let name = format_ident!("{}_prefix", key.name.short());
+        let (vis, layout) = (self.vis, key.constant());
         Some(quote! {
             #[doc = #doc]
             #vis fn #name(
                 prefix: impl __table::KeyParts<(#(#parts,)*)>,
             ) -> __table::Result<__table::KeyRange, __table::KeyError> {
-                __table::KeyParts::range(&prefix, <Self as __table::TypedKeys>::#layout)
+                __table::KeyParts::range(&prefix, #layout)
             }
         })
     }

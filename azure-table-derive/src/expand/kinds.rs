@@ -1,10 +1,12 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::LitStr;
 
+use super::optional;
 use crate::kinds::{Kind, Kinds};
 
 /// `TableEntity` for an enum of entities.
-pub(super) fn expand(kinds: &Kinds<'_>, schema: &TokenStream) -> TokenStream {
+pub(super) fn expand(kinds: &Kinds<'_>, table: Option<&LitStr>) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
     let no_more = TokenStream::new();
@@ -21,10 +23,8 @@ pub(super) fn expand(kinds: &Kinds<'_>, schema: &TokenStream) -> TokenStream {
     let numbers: Vec<_> = (0..kinds.variants.len()).map(Literal::usize_unsuffixed).collect();
     let known: Vec<&str> = kinds.variants.iter().map(|kind| kind.name.as_str()).collect();
     let known_list = known.join(", ");
-    let property = match &kinds.property {
-        Some(property) => quote!(__table::Some(#property)),
-        None => quote!(__table::None),
-    };
+    let property = optional(kinds.property.as_ref());
+    let schema = schema(kinds, table);
     let kind = if let Some(property) = &kinds.property {
         // A kind that is not text goes to the variant for other kinds, if the enum has one.
         let found = if kinds.other.is_some() {
@@ -198,6 +198,22 @@ fn write(Kind { ident, ty, name }: &Kind<'_>, property: Option<&str>) -> TokenSt
         Self::#ident(__entity) => {
             #kind
             <#ty as __table::KindField>::write(__entity, __writer)
+        }
+    }
+}
+
+/// The function of an enum of entities.
+fn schema(kinds: &Kinds<'_>, table: Option<&LitStr>) -> TokenStream {
+    let table = optional(table);
+    let property = optional(kinds.property.as_ref());
+    let list = kinds.variants.iter().map(|kind| {
+        let (name, ty) = (&kind.name, kind.ty);
+        quote!((#name, <#ty as __table::KindField>::schema()))
+    });
+    let has_other = kinds.other.is_some();
+    quote! {
+        fn schema() -> __table::Schema {
+            __table::schema_of_kinds(#table, #property, [#(#list),*], #has_other)
         }
     }
 }

@@ -16,8 +16,16 @@ use crate::typo;
 /// The parts that a prefix can be made of.
 const PARTS: usize = 6;
 
+/// One of the two keys.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum KeyName {
+    Partition,
+    Row,
+}
+
 /// A key of the entity.
 pub(crate) struct Key<'a> {
+    pub(crate) name: KeyName,
     pub(crate) pieces: Vec<KeyPiece<'a>>,
     /// One field whose text is the key.
     pub(crate) is_single: bool,
@@ -46,13 +54,14 @@ impl<'a> Key<'a> {
 
 /// The attributes of one key, on the struct and on fields.
 pub(super) struct KeySource<'a> {
+    name: KeyName,
     on_field: Option<Field<'a>>,
     on_struct: Option<&'a KeyAttr>,
 }
 
 impl<'a> KeySource<'a> {
-    pub(super) fn new(on_struct: Option<&'a KeyAttr>) -> Self {
-        Self { on_field: None, on_struct }
+    pub(super) fn new(name: KeyName, on_struct: Option<&'a KeyAttr>) -> Self {
+        Self { name, on_field: None, on_struct }
     }
 
     /// Adds a field with the attribute of the key.
@@ -101,7 +110,12 @@ impl<'a> KeySource<'a> {
         let Some(on_struct) = self.on_struct else {
             let field = self.on_field?;
             let pieces = vec![KeyPiece::Part(field, Form::Plain)];
-            return Some(Key { pieces, is_single: true, span: field.ident.span() });
+            return Some(Key {
+                name: self.name,
+                pieces,
+                is_single: true,
+                span: field.ident.span(),
+            });
         };
         let mut find = |name: &str, at: Span, errors: &mut Errors| {
             let known = Ident::new("key", at);
@@ -165,7 +179,7 @@ impl<'a> KeySource<'a> {
             KeyAttr::Fields(item, _) => item.to_token_stream(),
             KeyAttr::Format(format) => format.to_token_stream(),
         };
-        let key = Key { pieces, is_single: false, span: at.span() };
+        let key = Key { name: self.name, pieces, is_single: false, span: at.span() };
         if key.parts().count() > PARTS {
             errors.report(at, format!("a key has at most {PARTS} parts"));
         }

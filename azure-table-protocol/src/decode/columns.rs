@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use super::field::{Field, FieldKind, PARTS};
 use crate::limits::{self, LimitError};
 
 /// The columns of an entity: the names of its properties in a row.
@@ -15,38 +16,55 @@ pub struct Columns {
     aliases: Vec<(String, usize)>,
     /// The columns that an entity does not always write.
     silent: Vec<usize>,
-    /// Put before every name of the group that is being added.
-    prefix: String,
-    /// The number of the group's first column.
-    start: usize,
 }
 
 impl Columns {
     /// Appends a column.
     pub fn property(&mut self, name: &str) {
-        self.add(name);
+        self.add(name.to_owned());
     }
 
-    /// Adds another name for the column at `index` of the entity or of the group. It is read if
-    /// the row lacks the column itself.
+    /// Adds another name for the column at `index`. It is read if the row lacks the column itself.
     pub fn alias(&mut self, name: &str, index: usize) {
-        self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
+        self.aliases.push((name.to_owned(), index));
     }
 
-    /// Marks the column at `index` of the entity or of the group as not always written: the row can have a
-    /// column that the entity does not write.
+    /// Marks the column at `index` as not always written: the row can have a column that the entity does not write.
     pub fn silent(&mut self, index: usize) {
-        self.silent.push(self.start + index);
+        self.silent.push(index);
     }
 
-    /// Adds the columns of a group of properties, `prefix` before the name of each. `add` adds the columns of the group.
-    pub fn group(&mut self, prefix: &str, add: fn(&mut Self)) {
-        let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
-        self.prefix.push_str(prefix);
-        self.start = self.len();
-        add(self);
-        self.prefix.truncate(outer_prefix);
-        self.start = outer_start;
+    /// Does the same as [`fields`](Self::fields) if the last `known` columns are those of the first fields.
+    pub(crate) fn fields_after(&mut self, known: usize, prefix: &str, fields: &[Field]) {
+        let first = self.len() - known;
+        for field in fields.iter().skip(known) {
+            match field.kind {
+                FieldKind::Group { fields, .. } => {
+                    self.fields(&format!("{prefix}{}", field.name), fields);
+                }
+                FieldKind::Optional(fields) => self.fields(prefix, fields),
+                FieldKind::Split(_) => {
+                    self.elements(prefix, field, PARTS);
+                    self.add(format!("{prefix}{}", field.number_of_parts()));
+                }
+                FieldKind::One(_) | FieldKind::Series { .. } => {
+                    self.elements(prefix, field, field.size());
+                }
+            }
+        }
+        // The fields that are one property come first.
+        for (at, field) in fields.iter().enumerate() {
+            for alias in field.aliases {
+                self.aliases.push((format!("{prefix}{alias}"), first + at));
+            }
+            if field.is_silent {
+                self.silent(first + at);
+            }
+        }
+    }
+
+    fn elements(&mut self, prefix: &str, field: &Field, count: usize) {
+        self.further.extend((0..count).map(|at| format!("{prefix}{}", field.element(at))));
     }
 
     /// The number of columns, without aliases.
@@ -94,20 +112,18 @@ impl Columns {
 impl Columns {
     /// Returns only these columns.
     pub const fn new(fixed: &'static [&'static str]) -> Self {
-        Self {
-            fixed,
-            further: Vec::new(),
-            aliases: Vec::new(),
-            silent: Vec::new(),
-            prefix: String::new(),
-            start: 0,
-        }
+        Self { fixed, further: Vec::new(), aliases: Vec::new(), silent: Vec::new() }
     }
 
     /// Appends a column, and returns its index.
-    pub fn add(&mut self, name: &str) -> usize {
-        self.further.push(format!("{}{name}", self.prefix));
-        self.len() - 1 - self.start
+    pub fn add(&mut self, name: String) -> usize {
+        self.further.push(name);
+        self.len() - 1
+    }
+
+    /// Adds the columns of fields, `prefix` before the name of each.
+    pub fn fields(&mut self, prefix: &str, fields: &[Field]) {
+        self.fields_after(0, prefix, fields);
     }
 
     /// The names of all columns, and of their aliases.

@@ -27,6 +27,8 @@ impl Columns {
     #[doc(hidden)]
     pub fn of<T: TableEntity>() -> Self {
         let mut columns = Self::new(T::COLUMNS);
+        // An implementation by hand has columns, and no fields.
+        columns.fields_after(T::COLUMNS.len(), "", T::FIELDS);
         T::columns(&mut columns);
         columns
     }

@@ -1,8 +1,9 @@
 //! The stored form of entities as data, for tools that compare the versions of a program.
 
 use super::TableEntity;
-use crate::decode::Columns;
-use crate::edm::{EdmType, ValueForm};
+use crate::decode::{Accept, Columns, Elements, Field, FieldKind, Policy, StoredType};
+use crate::edm::{EdmType, EdmValue, ValueForm};
+use crate::key::{KeyForm, KeyPiece};
 
 /// The stored form of an entity: its table, its keys and its properties.
 ///
@@ -154,6 +155,121 @@ pub enum Absent {
     DefaultValue(Option<String>),
 }
 
+impl Schema {
+    /// The description of the consts of a type, or of the names of its columns.
+    pub(super) fn of<T: TableEntity>() -> Self {
+        let [partition_key, row_key] =
+            T::KEYS.map(|layout| layout.0.iter().map(KeyElement::of).collect());
+        let mut schema = Self {
+            table: T::TABLE.map(str::to_owned),
+            partition_key,
+            row_key,
+            others: T::OTHERS,
+            ..Self::default()
+        };
+        if T::FIELDS.is_empty() {
+            schema.properties = Columns::of::<T>().properties().map(PropertySchema::new).collect();
+        }
+        Surroundings::default().describe(T::FIELDS, &mut schema.properties);
+        schema
+    }
+}
+
+impl KeyElement {
+    fn of(piece: &KeyPiece) -> Self {
+        match *piece {
+            KeyPiece::Literal(text) => Self::Constant(text.to_owned()),
+            KeyPiece::Part { field, texts, rust_type, form } => Self::Field {
+                name: field.to_owned(),
+                format: match form {
+                    // A text of fixed width is not escaped.
+                    KeyForm::Escaped if texts.width.is_none() => "escaped".to_owned(),
+                    KeyForm::Plain | KeyForm::Escaped => String::new(),
+                    KeyForm::Digits { width, minuend: None } => format!("0{width}"),
+                    KeyForm::Digits { width, minuend: Some(minuend) } => {
+                        format!("inv{width}({minuend})")
+                    }
+                },
+                form: (texts.form)(),
+                rust_type: rust_type.to_owned(),
+            },
+        }
+    }
+}
+
+/// The groups around a field.
+#[derive(Debug, Clone, Default)]
+struct Surroundings {
+    /// Put before each name.
+    prefix: String,
+    /// The name of the innermost group: its prefix, or its field if it has no prefix.
+    group: String,
+    /// [`PropertySchema::groups`].
+    groups: Vec<String>,
+}
+
+impl Surroundings {
+    fn describe(&self, fields: &[Field], properties: &mut Vec<PropertySchema>) {
+        for field in fields {
+            let name = format!("{}{}", self.prefix, field.name);
+            let mut inner = self.clone();
+            match field.kind {
+                FieldKind::Group { field: ident, .. } if field.name.is_empty() => {
+                    inner.group = format!("{}{ident}", self.prefix);
+                }
+                FieldKind::Optional(_) => inner.groups.push(self.group.clone()),
+                _ => inner.group.clone_from(&name),
+            }
+            if field.has_default() && !matches!(field.kind, FieldKind::One(_)) {
+                inner.groups.push(format!("{}!", inner.group));
+            }
+            match field.kind {
+                FieldKind::Group { fields, .. } | FieldKind::Optional(fields) => {
+                    inner.prefix = name;
+                    inner.describe(fields, properties);
+                }
+                _ => properties.push(self.property(field, name, inner.groups)),
+            }
+        }
+    }
+
+    /// Describes a field that is not a group.
+    fn property(&self, field: &Field, name: String, groups: Vec<String>) -> PropertySchema {
+        let alias = |alias: &&str| format!("{}{alias}", self.prefix);
+        let described = PropertySchema {
+            aliases: field.aliases.iter().map(alias).collect(),
+            codec: field.codec.to_owned(),
+            rust_type: field.rust_type.to_owned(),
+            accept: match field.reading.accept {
+                Accept::Exact => String::new(),
+                Accept::Widened => "widened".to_owned(),
+                Accept::Lenient => "lenient".to_owned(),
+            },
+            is_tolerant: matches!(field.reading.mistyped, Policy::UseDefault | Policy::Collect),
+            is_copy: field.is_copy,
+            groups,
+            ..PropertySchema::new(name)
+        };
+        match field.kind {
+            FieldKind::One(stored) => {
+                let absent = absent(field, stored);
+                PropertySchema { absent, ..described.with_values(stored) }
+            }
+            FieldKind::Series { elements: Elements { stored, size, is_fixed }, digits } => {
+                let layout = Layout::Series { digits, size: is_fixed.then_some(size) };
+                PropertySchema { layout, ..described.with_values(stored) }
+            }
+            FieldKind::Split(edm_type) => PropertySchema {
+                layout: Layout::Split,
+                edm_type: Some(edm_type),
+                form: ValueForm::named(if edm_type == EdmType::String { "text" } else { "bytes" }),
+                ..described
+            },
+            FieldKind::Group { .. } | FieldKind::Optional(_) => described,
+        }
+    }
+}
+
 impl PropertySchema {
     /// Returns a required property with this name, without any other description.
     pub fn new(name: impl Into<String>) -> Self {
@@ -172,25 +288,33 @@ impl PropertySchema {
             groups: Vec::new(),
         }
     }
+
+    fn with_values(self, stored: StoredType) -> Self {
+        let absent = if (stored.is_optional)() { Absent::Optional } else { Absent::Required };
+        Self { edm_type: Some(stored.edm_type), form: (stored.form)(), absent, ..self }
+    }
 }
 
-impl Schema {
-    /// The names alone, for a type that implements the trait itself.
-    pub(super) fn of_columns<T: TableEntity>() -> Self {
-        let others = if T::KEEPS_OTHERS { Others::Kept } else { Others::Ignored };
-        Self { others, ..Self::named(&Columns::of::<T>()) }
+/// The result of reading a row without the property.
+fn absent(field: &Field, stored: StoredType) -> Absent {
+    match (field.reading.missing, field.default) {
+        _ if field.is_copy => Absent::Optional,
+        (Policy::OfType, _) if (stored.is_optional)() => Absent::Optional,
+        (Policy::OfType | Policy::Error, _) => Absent::Required,
+        (Policy::UseDefault | Policy::Collect, None) => Absent::Optional,
+        // The default is created twice, since it may vary.
+        (Policy::UseDefault | Policy::Collect, Some(default)) => match default() {
+            Ok(None) => Absent::Optional,
+            Ok(Some(value)) if default() == Ok(Some(value.clone())) => {
+                Absent::DefaultValue(text_of(&value))
+            }
+            _ => Absent::DefaultValue(None),
+        },
     }
+}
 
-    fn named(columns: &Columns) -> Self {
-        let properties = columns.properties().map(PropertySchema::new).collect();
-        Self { properties, ..Self::default() }
-    }
-
-    /// The names of a group alone.
-    #[doc(hidden)]
-    pub fn of_group(add: fn(&mut Columns)) -> Self {
-        let mut columns = Columns::new(&[]);
-        add(&mut columns);
-        Self::named(&columns)
-    }
+/// The text of a default. A time or an id usually varies, even if two in a row are equal.
+fn text_of(value: &EdmValue) -> Option<String> {
+    let varies = matches!(value.edm_type(), EdmType::DateTime | EdmType::Guid);
+    (!varies).then(|| value.to_string())
 }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use crate::decode::Columns;
+use crate::decode::{Columns, Field};
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, EdmValue, ToEdm};
 use crate::key::KeyError;
@@ -49,11 +49,9 @@ pub struct PropertyName<'n> {
     pub member: Option<&'n str>,
 }
 
-impl<'n> PropertyName<'n> {
-    /// The name in a text of the form `,"Name":`, which the derive writes.
-    pub fn of_member(member: &'n str) -> Self {
-        let text = member.get(2..member.len().saturating_sub(2));
-        Self { text: text.unwrap_or_default(), member: Some(member) }
+impl From<&Field> for PropertyName<'static> {
+    fn from(field: &Field) -> Self {
+        Self { text: field.name, member: Some(field.member) }
     }
 }
 

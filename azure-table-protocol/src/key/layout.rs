@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::escape::{SEPARATOR, escape, unescape};
-use super::{KeyError, KeyRange, LeadingKeys};
+use super::{KeyError, KeyPart, KeyRange, LeadingKeys};
+use crate::edm::ValueForm;
 
 /// The pieces of a key in their order; the derive writes it.
 #[derive(Debug, Clone, Copy)]
-pub struct KeyLayout(pub(super) &'static [KeyPiece]);
+pub struct KeyLayout(pub(crate) &'static [KeyPiece]);
 
 /// A piece of a key.
 #[derive(Debug, Clone, Copy)]
@@ -18,11 +19,56 @@ pub enum KeyPiece {
     Part {
         /// The field's name, for errors.
         field: &'static str,
-        /// [`KeyPart::WIDTH`](super::KeyPart::WIDTH) of its type.
-        width: Option<usize>,
+        /// The texts of its type.
+        texts: PartTexts,
+        /// Its Rust type, as the field names it.
+        rust_type: &'static str,
         /// The format of its text.
         form: KeyForm,
     },
+}
+
+/// The texts of a type that can be a part of a key.
+#[derive(Debug, Clone, Copy)]
+pub struct PartTexts {
+    /// [`KeyPart::WIDTH`] of the type.
+    pub(crate) width: Option<usize>,
+    /// [`KeyPart::form`] of the type.
+    pub(crate) form: fn() -> ValueForm,
+    /// Whether the type reads a text.
+    is_read: fn(&str) -> bool,
+}
+
+impl PartTexts {
+    /// Returns the texts of `T`.
+    pub const fn of<T: KeyPart>() -> Self {
+        Self {
+            width: T::WIDTH,
+            form: T::form,
+            is_read: |text| T::from_key(Cow::Borrowed(text)).is_ok(),
+        }
+    }
+
+    /// Returns a part with an unchanged text.
+    pub const fn plain(self, field: &'static str, rust_type: &'static str) -> KeyPiece {
+        KeyPiece::Part { field, texts: self, rust_type, form: KeyForm::Plain }
+    }
+
+    /// Returns a part with an escaped text.
+    pub const fn escaped(self, field: &'static str, rust_type: &'static str) -> KeyPiece {
+        KeyPiece::Part { field, texts: self, rust_type, form: KeyForm::Escaped }
+    }
+
+    /// Returns a part with a number of `width` digits.
+    pub const fn digits(
+        self,
+        field: &'static str,
+        rust_type: &'static str,
+        width: usize,
+        minuend: Option<u128>,
+    ) -> KeyPiece {
+        KeyPiece::Part { field, texts: self, rust_type, form: KeyForm::Digits { width, minuend } }
+    }
 }
 
 /// The text format of a key part.
@@ -110,6 +156,9 @@ fn number(text: &str) -> Option<u128> {
 }
 
 impl KeyLayout {
+    /// The layout of keys without typed parts: any text.
+    pub const ANY: Self = Self(&[]);
+
     /// The key of these pieces.
     ///
     /// # Panics
@@ -180,14 +229,14 @@ impl KeyLayout {
         for (at, piece) in self.0.iter().enumerate() {
             match *piece {
                 KeyPiece::Literal(text) => key.push_str(text),
-                KeyPiece::Part { field, width, form } => match (texts.next(), prefix) {
+                KeyPiece::Part { field, texts: ty, form, .. } => match (texts.next(), prefix) {
                     (Some(text), _) => {
                         let start = key.len();
-                        key.push_str(&form.write(Cow::Borrowed(text), width, field)?);
+                        key.push_str(&form.write(Cow::Borrowed(text), ty.width, field)?);
                         self.check_end(at, &mut key, start, field)?;
                     }
                     (None, Some(prefix)) => {
-                        match (form, width) {
+                        match (form, ty.width) {
                             (KeyForm::Escaped, None) => key.push_str(&escape(prefix)),
                             _ => key.push_str(prefix),
                         }
@@ -225,8 +274,8 @@ impl KeyLayout {
 
     /// Returns the end of a part.
     fn end_of(self, at: usize) -> End {
-        let KeyPiece::Part { width, form, .. } = self.0[at] else { return End::Chars(0) };
-        if let Some(width) = form.width(width) {
+        let KeyPiece::Part { texts, form, .. } = self.0[at] else { return End::Chars(0) };
+        if let Some(width) = form.width(texts.width) {
             return End::Chars(width);
         }
         match (self.0.get(at + 1), width_of(self.0, at + 1)) {
@@ -249,20 +298,42 @@ impl KeyLayout {
     pub fn read<const N: usize>(self, key: &str) -> Result<[Cow<'_, str>; N], KeyError> {
         let mut parts = [const { Cow::Borrowed("") }; N];
         let mut filled = parts.iter_mut();
+        self.read_each(key, |_, text| {
+            if let Some(part) = filled.next() {
+                *part = text;
+            }
+        })?;
+        Ok(parts)
+    }
+
+    /// Whether a key has this layout, and the type of each part reads its text.
+    pub fn recognizes(self, key: &str) -> bool {
+        if self.0.is_empty() {
+            return true;
+        }
+        let mut is_read = true;
+        let read = self.read_each(key, |texts, text| is_read = is_read && (texts.is_read)(&text));
+        read.is_ok() && is_read
+    }
+
+    /// Passes the type and the text of each part of a stored key to `each`.
+    fn read_each<'k>(
+        self,
+        key: &'k str,
+        mut each: impl FnMut(&PartTexts, Cow<'k, str>),
+    ) -> Result<(), KeyError> {
         let mut rest = key;
         for (at, piece) in self.0.iter().enumerate() {
             let Some((text, tail)) = self.split(at, rest) else {
                 return Err(KeyError(format!("{key:?} is not of the form {self}")));
             };
-            if let KeyPiece::Part { field, width, form } = piece
-                && let Some(part) = filled.next()
-            {
-                *part = form.read(text, *width, field)?;
+            if let KeyPiece::Part { field, texts, form, .. } = piece {
+                each(texts, form.read(text, texts.width, field)?);
             }
             rest = tail;
         }
         if rest.is_empty() {
-            Ok(parts)
+            Ok(())
         } else {
             Err(KeyError(format!("{key:?} is not of the form {self}")))
         }
@@ -327,7 +398,7 @@ fn after_chars(text: &str, count: usize) -> Option<usize> {
 const fn is_variable(piece: KeyPiece) -> bool {
     match piece {
         KeyPiece::Literal(_) => false,
-        KeyPiece::Part { width, form, .. } => form.width(width).is_none(),
+        KeyPiece::Part { texts, form, .. } => form.width(texts.width).is_none(),
     }
 }
 
@@ -337,7 +408,7 @@ const fn width_of(pieces: &[KeyPiece], mut at: usize) -> Option<usize> {
     while at < pieces.len() {
         sum += match pieces[at] {
             KeyPiece::Literal(text) => chars(text),
-            KeyPiece::Part { width, form, .. } => match form.width(width) {
+            KeyPiece::Part { texts, form, .. } => match form.width(texts.width) {
                 Some(width) => width,
                 None => return None,
             },

@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
 
-use super::layout::{KeyForm, KeyLayout, KeyPiece};
+use super::layout::{KeyLayout, KeyPiece, PartTexts};
 use super::*;
 use crate::edm::EdmDateTime;
 use crate::limits::check_key;
@@ -93,27 +93,21 @@ fn values_without_a_key_are_refused() {
     assert!(NaiveDate::from_ymd_opt(-1, 1, 1).unwrap().to_key().is_err());
 }
 
+const TEXT: PartTexts = PartTexts::of::<String>();
+
 const COMPOSITE: KeyLayout = KeyLayout::new(&[
-    KeyPiece::Part { field: "a", width: None, form: KeyForm::Escaped },
+    TEXT.escaped("a", ""),
     KeyPiece::Literal("!"),
-    KeyPiece::Part { field: "n", width: u16::WIDTH, form: KeyForm::Escaped },
+    PartTexts::of::<u16>().escaped("n", ""),
     KeyPiece::Literal("!"),
-    KeyPiece::Part { field: "b", width: None, form: KeyForm::Escaped },
+    TEXT.escaped("b", ""),
 ]);
 const MONTH: KeyLayout = KeyLayout::new(&[
-    KeyPiece::Part { field: "channel", width: None, form: KeyForm::Plain },
+    TEXT.plain("channel", ""),
     KeyPiece::Literal("_"),
-    KeyPiece::Part {
-        field: "year",
-        width: i32::WIDTH,
-        form: KeyForm::Digits { width: 4, minuend: Some(9999) },
-    },
+    PartTexts::of::<i32>().digits("year", "", 4, Some(9999)),
     KeyPiece::Literal("_"),
-    KeyPiece::Part {
-        field: "month",
-        width: u32::WIDTH,
-        form: KeyForm::Digits { width: 2, minuend: Some(13) },
-    },
+    PartTexts::of::<u32>().digits("month", "", 2, Some(13)),
 ]);
 
 fn month(channel: &str, year: i32, month: u32) -> Result<String, KeyError> {
@@ -146,11 +140,8 @@ fn the_partition_keys_of_the_paper() {
 
 #[test]
 fn plain_parts_that_could_not_be_told_apart_are_refused() {
-    const TWO: KeyLayout = KeyLayout::new(&[
-        KeyPiece::Part { field: "a", width: None, form: KeyForm::Plain },
-        KeyPiece::Literal("_"),
-        KeyPiece::Part { field: "b", width: None, form: KeyForm::Plain },
-    ]);
+    const TWO: KeyLayout =
+        KeyLayout::new(&[TEXT.plain("a", ""), KeyPiece::Literal("_"), TEXT.plain("b", "")]);
     assert_eq!(TWO.write(&["x".into(), "y_z".into()]).unwrap(), "x_y_z");
     let error = TWO.write(&["x_y".into(), "z".into()]).unwrap_err();
     assert!(error.to_string().contains("told apart"), "{error}");
@@ -159,61 +150,57 @@ fn plain_parts_that_could_not_be_told_apart_are_refused() {
     assert!(TWO.range(&["x".into()], None).unwrap().contains("x_y_z"));
 }
 
-const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
-    KeyPiece::Part { field, width, form }
-}
-
 /// Formats of all sorts, with two parts of text each.
 const FORMATS: [KeyLayout; 7] = [
     KeyLayout::new(&[
-        part("a", None, KeyForm::Escaped),
+        TEXT.escaped("a", ""),
         KeyPiece::Literal("_"),
-        part("n", u16::WIDTH, KeyForm::Digits { width: 5, minuend: None }),
+        PartTexts::of::<u16>().digits("n", "", 5, None),
         KeyPiece::Literal("_"),
-        part("b", None, KeyForm::Escaped),
+        TEXT.escaped("b", ""),
     ]),
     KeyLayout::new(&[
-        part("a", None, KeyForm::Plain),
+        TEXT.plain("a", ""),
         KeyPiece::Literal("ab"),
-        part("n", u16::WIDTH, KeyForm::Plain),
+        PartTexts::of::<u16>().plain("n", ""),
         KeyPiece::Literal("."),
-        part("b", None, KeyForm::Escaped),
+        TEXT.escaped("b", ""),
     ]),
     KeyLayout::new(&[
-        part("a", None, KeyForm::Escaped),
+        TEXT.escaped("a", ""),
         KeyPiece::Literal("!"),
-        part("n", u16::WIDTH, KeyForm::Plain),
-        part("b", None, KeyForm::Plain),
+        PartTexts::of::<u16>().plain("n", ""),
+        TEXT.plain("b", ""),
         KeyPiece::Literal("_doc"),
     ]),
     KeyLayout::new(&[
         KeyPiece::Literal("x"),
-        part("a", None, KeyForm::Plain),
+        TEXT.plain("a", ""),
         KeyPiece::Literal("!!"),
-        part("n", u16::WIDTH, KeyForm::Plain),
+        PartTexts::of::<u16>().plain("n", ""),
         KeyPiece::Literal("!"),
-        part("b", None, KeyForm::Plain),
+        TEXT.plain("b", ""),
     ]),
     KeyLayout::new(&[
-        part("a", None, KeyForm::Escaped),
+        TEXT.escaped("a", ""),
         KeyPiece::Literal("aa"),
-        part("n", u16::WIDTH, KeyForm::Plain),
+        PartTexts::of::<u16>().plain("n", ""),
         KeyPiece::Literal("a"),
-        part("b", None, KeyForm::Plain),
+        TEXT.plain("b", ""),
         KeyPiece::Literal("é"),
     ]),
     KeyLayout::new(&[
-        part("a", None, KeyForm::Plain),
+        TEXT.plain("a", ""),
         KeyPiece::Literal("_"),
-        part("n", u16::WIDTH, KeyForm::Plain),
-        part("b", None, KeyForm::Escaped),
+        PartTexts::of::<u16>().plain("n", ""),
+        TEXT.escaped("b", ""),
     ]),
     KeyLayout::new(&[
-        part("a", None, KeyForm::Escaped),
+        TEXT.escaped("a", ""),
         KeyPiece::Literal("\"Z"),
-        part("n", u16::WIDTH, KeyForm::Plain),
+        PartTexts::of::<u16>().plain("n", ""),
         KeyPiece::Literal("~"),
-        part("b", None, KeyForm::Escaped),
+        TEXT.escaped("b", ""),
         KeyPiece::Literal("!"),
     ]),
 ];
