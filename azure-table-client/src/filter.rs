@@ -1,6 +1,6 @@
 //! OData filters and their typed columns.
 //!
-//! The client checks filters with the parser of the mock before it sends them. The [guide](crate::guide::queries)
+//! The client checks filters before it sends them, with the parser that the mock uses too. The [guide](crate::guide::queries)
 //! explains the cost of queries.
 
 mod boolean;

@@ -63,7 +63,7 @@ extern crate azure_table_protocol;
 #[macro_use]
 mod macros;
 
-// The rooms below have these; modules name them by the paths of this crate.
+// The crates below have these; modules name them by the paths of this crate.
 #[doc(inline)]
 pub use azure_table_protocol::{clock, limits};
 use azure_table_protocol::{decode, lock, wire};

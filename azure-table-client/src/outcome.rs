@@ -1,9 +1,9 @@
-//! The only module that decides whether a write was applied.
+//! Decides whether a write was applied whose attempts have no response.
 //!
-//! A response of the service closes its attempt. An attempt without such a response stays *open*: it may
-//! have been applied, or may be applied later. [`open`](fn@open) then reads the rows back, and [`rules`] compare them with
-//! the write. Calls and transactions send with [`write`] and bulk runs settle with [`settle`](fn@settle); a context, which
-//! keeps the open writes of several saves, calls [`open`](fn@open) itself.
+//! A response of the service closes its attempt; `operation::origin` decides which responses do. An attempt without such
+//! a response stays *open*: it may have been applied, or may be applied later. [`open`](fn@open) then reads the rows
+//! back, and [`rules`] compare them with the write. Calls and transactions send with [`write`] and bulk runs settle with
+//! [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`](fn@open) itself.
 
 mod claims;
 mod evidence;

@@ -29,6 +29,7 @@ impl TableService {
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
         self.respond_to(RawRequest::in_process(request, LOCAL))
     }
+
     /// Responds for a host that can neither wait nor break a connection.
     pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
         let request = Request::read(request, &self.core().rules);

@@ -1,8 +1,9 @@
 //! The differences of Cosmos DB from Azure Storage.
 //!
-//! Handlers call these methods of the [`ServiceDialect`]. The rules follow recordings of Azure Cosmos DB for Table of 2020
-//! to 2026 (`azure-table-emulator/docs/cosmos.md` lists the facts), and the [FAQ][faq] and the [quotas][quotas] where
-//! the recordings are silent. Every other rule is that of Azure Storage.
+//! Handlers call these methods of the [`ServiceDialect`]; those on requests and responses are in `handlers/cosmos.rs`. The
+//! rules follow recordings of Azure Cosmos DB for Table of 2020 to 2026 (`azure-table-emulator/docs/cosmos.md` lists the
+//! facts), and the [FAQ][faq] and the [quotas][quotas] where the recordings are silent. Every other rule is that of Azure
+//! Storage.
 //!
 //! [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
 //! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits

@@ -1,4 +1,4 @@
-//! The features and formats of the versions of the service. Only these rules check versions.
+//! The features and formats of the versions of the service. A client checks versions by these rules only.
 //!
 //! Sources: [Payload format for Table service operations][format], [Setting the OData data service
 //! version headers][odata], [Setting the Prefer header][prefer], [Query Entities][query] for `$select`,
