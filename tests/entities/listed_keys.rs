@@ -82,6 +82,43 @@ async fn no_more_requests_are_in_flight_than_rows_are_left_to_take() {
 }
 
 #[tokio::test]
+async fn a_limit_on_rows_is_an_error_for_each_list_of_keys() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    // 10 partitions of which each has 2 of the 3 listed rows; 10 partitions; and 20 rows, of which 6 do not exist.
+    let missing = any_of("PartitionKey", (20..40).map(|n| n.to_string()));
+    for (filter, count) in [
+        (format!("{} and {}", partitions(10), rows(2)), 20),
+        (partitions(10), 30),
+        (format!("{missing} and RowKey eq '1'"), 10),
+        ("PartitionKey eq '01' or PartitionKey eq '03' and N gt 0".to_owned(), 6),
+    ] {
+        for most in [0, 1, 5, count - 1, count, count + 1] {
+            for page_size in [None, Some(1), Some(4), Some(1000)] {
+                let mut query = table.query().filter_text(&filter).max_rows(most);
+                if let Some(size) = page_size {
+                    query = query.page_size(size);
+                }
+                for found in [query.clone().await, query.parallel(3).await] {
+                    let case = format!("{filter}: {most} of {count}, {page_size:?}");
+                    match found {
+                        Ok(found) => {
+                            assert!(found.len() as u64 == count && count <= most, "{case}");
+                        }
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::TooManyRows, "{case}");
+                            assert!(count > most, "{case}");
+                        }
+                    }
+                }
+            }
+        }
+        let taken = table.query().filter_text(&filter).max_rows(5).take(3).await.unwrap();
+        assert_eq!(taken.len(), 3, "{filter}");
+    }
+}
+
+#[tokio::test]
 async fn a_page_has_the_rows_of_many_point_reads() {
     let mock = MockTableService::new();
     let table = filled(&mock);

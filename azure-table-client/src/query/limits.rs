@@ -92,9 +92,9 @@ pub(super) struct PageLimits {
 }
 
 impl PageLimits {
-    /// The number of rows that a page of several requests has at most.
+    /// The number of rows that a page of several requests has at most. More than what can be used would never be read.
     pub(super) fn page_rows(self) -> usize {
-        self.top.unwrap_or(PAGE_ENTITIES) as usize
+        self.usable.min(self.top.unwrap_or(PAGE_ENTITIES) as usize)
     }
 }
 

@@ -107,7 +107,13 @@ impl<T> Reader<T> {
             {
                 return Some(Ok(self.take_page(part, limits)));
             }
-            let (slot, page) = window.in_flight.next().await?;
+            let Some((slot, page)) = window.in_flight.next().await else {
+                // Rows that are left must not look like the end.
+                let is_over = self.is_over();
+                debug_assert!(is_over, "a query with rows left sends a request");
+                let stuck = || Error::unexpected_reply("the query has rows left and no request");
+                return (!is_over).then(|| Err(stuck()));
+            };
             window.slots.remove(&slot);
             if let Err(error) = self.add(slot, page) {
                 return Some(Err(error));
