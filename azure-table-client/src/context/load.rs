@@ -12,6 +12,7 @@ use super::MergeOption;
 use super::TableContext;
 use super::tracker::{Known, ServerRow, Tracked};
 use crate::client::{EntityStream, Query, QueryCost};
+use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
 
@@ -91,6 +92,7 @@ opaque_debug!(<T> Load<'_, T>, |it| query: it.query);
 
 /// The entities of a query, one by one, tracked by the context that each step receives.
 pub struct Cursor<T> {
+    core: Arc<ClientCore>,
     table: Arc<str>,
     rows: EntityStream<Readable>,
     option: MergeOption,
@@ -110,8 +112,13 @@ impl<T: TableEntity> Cursor<T> {
     ///
     /// # Errors
     /// The errors of the query. A row that cannot be decoded is an error of its step, and is not tracked; the next
-    /// step returns the next row.
+    /// step returns the next row. A context of another client, which may save to another account, is refused.
     pub async fn next(&mut self, context: &mut TableContext) -> Result<Option<T>, Error> {
+        if !Arc::ptr_eq(&self.core, &context.core) {
+            return Err(Error::invalid_input(
+                "the context and the cursor are of different clients",
+            ));
+        }
         match self.rows.try_next().await? {
             Some(row) => {
                 context.merge(&self.table, row, self.option, self.columns.as_ref()).map(Some)
@@ -152,7 +159,8 @@ impl TableContext {
         let table = query.table();
         let columns = query.tracked_columns(&self.core)?;
         let (rows, option) = (query.into_dynamic().stream(), self.merge_option);
-        Ok(Cursor { table, rows, option, columns, entity: PhantomData })
+        let core = Arc::clone(&self.core);
+        Ok(Cursor { core, table, rows, option, columns, entity: PhantomData })
     }
 
     /// Merges a row of the service into the tracked entities, and returns it for the caller.

@@ -224,6 +224,19 @@ async fn a_query_of_another_client_is_refused() {
     assert_eq!(mock.requests().total(), 0);
 }
 
+#[tokio::test]
+async fn a_cursor_does_not_feed_a_context_of_another_client() {
+    let (mock, _) = with_blogs(2).await;
+    let (mut own, mut other) = (context(&mock), context(&mock));
+    let mut cursor = own.cursor(own.service().table::<Blog>().query()).unwrap();
+    let error = cursor.next(&mut other).await.unwrap_err();
+    assert_eq!((error.kind(), other.entries().len()), (ErrorKind::InvalidInput, 0));
+    for _ in 0..2 {
+        assert!(cursor.next(&mut own).await.unwrap().is_some(), "no row is lost");
+    }
+    assert_eq!(own.entries().len(), 2);
+}
+
 #[derive(TableSet)]
 struct Tables {
     blogs: TableClient<Blog>,
