@@ -68,7 +68,7 @@ impl Write<'_> {
         }
     }
 
-    /// What a request records of the write, before its entity is encoded.
+    /// Returns the record of the write, before its entity is encoded.
     pub(super) fn wrote(self, key: EntityKey) -> Wrote {
         match self {
             Self::Update(Update::Merge, condition) => {

@@ -1,4 +1,4 @@
-//! What a request writes, recorded while the request is built.
+//! The record of the rows that a request writes. It is filled while the request is built.
 
 use std::ops::Range;
 

@@ -64,14 +64,19 @@ impl<T> Input<T> {
     /// Buffers a page. Rows with keys must be in order, and follow the rows before them: otherwise a row would be
     /// dropped as already returned.
     pub(super) fn add(&mut self, page: FetchedPage<T>, keeps_empty: bool) -> Result<(), Error> {
+        let mut last = self.last.as_ref();
         for key in &page.keys {
-            if self.last.as_ref().is_some_and(|last| by_keys(last, key).is_ge()) {
+            if last.is_some_and(|last| by_keys(last, key).is_ge()) {
                 return Err(Error::unexpected_reply(
                     "the rows of several queries cannot be merged because the service returned them out \
                      of key order: request fewer values at once, or raise max_comparisons",
                 ));
             }
-            self.last = Some(key.clone());
+            last = Some(key);
+        }
+        // A refused page changes nothing, since it may be requested again.
+        if let Some(last) = page.keys.last() {
+            self.last = Some(last.clone());
         }
         let FetchedPage { rows, keys, top } = page;
         let (start, request_id) = (self.next.position(), rows.request_id);

@@ -176,16 +176,13 @@ impl<T> Reader<T> {
     fn add(&mut self, slot: Slot, page: Result<FetchedPage<T>, Error>) -> Result<(), Error> {
         let is_due = self.is_due(slot.part);
         let part = &mut self.parts[slot.part];
-        part.inputs[slot.input].has_failed = page.is_err();
-        match page {
-            Ok(page) => {
-                self.cost.add_page(&page.rows);
-                self.request_id.clone_from(&page.rows.request_id);
-                part.add(slot.input, page)
-            }
-            Err(_) if !is_due => Ok(()),
-            Err(error) => Err(error),
-        }
+        let added = page.and_then(|page| {
+            self.cost.add_page(&page.rows);
+            self.request_id.clone_from(&page.rows.request_id);
+            part.add(slot.input, page)
+        });
+        part.inputs[slot.input].has_failed = added.is_err();
+        if is_due { added } else { Ok(()) }
     }
 
     /// Removes the buffered page of a part, and moves behind it.

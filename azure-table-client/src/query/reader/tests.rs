@@ -4,6 +4,7 @@ use std::future::{Ready, pending, ready};
 use futures_util::FutureExt as _;
 
 use super::*;
+use crate::entity::EntityKey;
 use crate::filter::QueryFilter;
 use crate::operation::Location;
 use crate::operation::page_token::PageToken;
@@ -91,6 +92,26 @@ async fn a_request_that_fails_ahead_is_sent_again_at_its_turn() {
     let mut again = self::reader(ReadMode::ahead(2), None);
     next(&mut again, ALL, fails).await;
     assert!(next(&mut again, ALL, fails).await.0.unwrap().is_err(), "it is its turn");
+}
+
+#[tokio::test]
+async fn a_merge_that_fails_ahead_is_an_error_after_the_rows_before_it() {
+    let filter = |number| QueryFilter::parse(&format!("PartitionKey eq '{number}'")).unwrap();
+    let sources = [Source::Scan(Some(filter(0))), Source::Merge(vec![filter(1), filter(2)])];
+    let texts = sources.iter().flat_map(Source::filters).map(QueryFilter::text);
+    let id = QueryId::of(Dialect::AzureStorage, "T", texts, &[]);
+    let mode = ReadMode::ahead(3);
+    let mut reader = Reader::new(id, Dialect::AzureStorage, &sources, mode, None).unwrap();
+    // Both rows of a merged page have the same key, which is out of order.
+    let answer = |read: &PageRead| {
+        let (slot, page) = page(read, false);
+        let keys = if read.has_keys { vec![EntityKey::new("p", "r"); 2] } else { Vec::new() };
+        (slot, page.map(|page| FetchedPage { keys, ..page }))
+    };
+    let (rows, _, sent) = next(&mut reader, ALL, answer).await;
+    assert_eq!((rows.unwrap().unwrap(), sent), (vec![0; 2], vec![0, 1, 1]));
+    let (rows, _, _) = next(&mut reader, ALL, answer).await;
+    assert!(rows.unwrap().unwrap_err().to_string().contains("out of key order"));
 }
 
 #[tokio::test]
