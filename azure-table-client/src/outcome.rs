@@ -18,5 +18,5 @@ pub(crate) use evidence::Found;
 pub(crate) use open::{Judged, OpenWrite, etags_left, is_expired, open, policy};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
-pub(crate) use rules::Verdict;
+pub(crate) use rules::{Judgment, Verdict};
 pub(crate) use settle::{Unconfirmed, settle, write};

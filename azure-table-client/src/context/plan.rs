@@ -12,9 +12,9 @@ use crate::client_core::ClientCore;
 use crate::clock::SharedClock;
 use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::operation::Request;
 use crate::operation::entity;
 use crate::operation::transaction::{Batch, Refused};
+use crate::operation::{Request, Target};
 use crate::outcome::MapEntity;
 use crate::wire::Operation;
 
@@ -60,7 +60,7 @@ pub(super) struct Candidate {
     pub(super) change: Change,
     pub(super) wire: Wire,
     /// The condition of an update or a delete.
-    condition: IfMatch,
+    pub(super) condition: Option<IfMatch>,
     /// Its index in the report.
     pub(super) result: usize,
 }
@@ -110,7 +110,7 @@ pub(super) fn candidate(
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
     let wire = wire(tracked, &change, hook, tracker.has_write_id(), clock)?;
     let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
-    let (id, condition) = (id.clone(), tracked.if_match().clone());
+    let (id, condition) = (id.clone(), tracked.condition_of(&change).cloned());
     Ok(Some(Candidate { id, table, key, change, wire, condition, result }))
 }
 
@@ -146,12 +146,16 @@ pub(super) fn groups(
         Mode::Atomic => atomic(candidates, core),
         Mode::PerPartition => per_partition(candidates, core),
     };
-    Ok(groups?.into_iter().map(|group| repeat(tracker, group)).collect())
+    groups?.into_iter().map(|group| repeat(tracker, group, core)).collect()
 }
 
 /// Repeats the last open attempt of the same changes, with its write ids. A change in another request has an id of its
 /// own, since an id that is found in a row proves the whole request.
-fn repeat(tracker: &Tracker, group: RequestGroup) -> RequestGroup {
+fn repeat(
+    tracker: &Tracker,
+    group: RequestGroup,
+    core: &ClientCore,
+) -> Result<RequestGroup, Error> {
     let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
     let attempts = attempts.map_or(&[][..], Tracked::attempts);
     let again = |candidate: &Candidate, request: &Arc<Request>| {
@@ -162,20 +166,32 @@ fn repeat(tracker: &Tracker, group: RequestGroup) -> RequestGroup {
     let mut same = attempts.iter().rev().filter(|it| it.has_rows_of(&group.request));
     let same = same.find_map(|attempt| {
         let changes = group.changes.iter().map(|candidate| again(candidate, &attempt.request));
-        let changes = changes.collect::<Option<Vec<_>>>()?;
-        Some(RequestGroup::new(Request::clone(&attempt.request), changes))
+        Some((&attempt.request, changes.collect::<Option<Vec<_>>>()?))
     });
-    same.unwrap_or(group)
+    let Some((request, changes)) = same else { return Ok(group) };
+    if request.operation == group.request.operation {
+        return Ok(RequestGroup::new(Request::clone(request), changes));
+    }
+    // One of them is a transaction of one change, the other one this change as a request of its own.
+    match changes.first() {
+        Some(only) if group.is_transaction() => transaction(core.target(&only.table), changes),
+        Some(only) => single(only, core),
+        None => Ok(group),
+    }
 }
 
 fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Error> {
     let Candidate { table, key, wire, condition, .. } = candidate;
     let target = core.target(table);
+    let condition = condition.as_ref();
     let request = match wire.change.write(condition) {
         Some((write, properties)) => {
             entity::checked_write(&target, wire.write_id, &MapEntity::new(key, properties), write)
         }
-        None => entity::delete(target.protocol, table, key, condition),
+        None => {
+            let condition = condition.unwrap_or(&IfMatch::Any);
+            entity::delete(target.protocol, table, key, condition)
+        }
     };
     let request = request.map_err(|error| error.of_entity(Some(key.clone())))?;
     Ok(RequestGroup::new(request, vec![candidate.clone()]))
@@ -183,11 +199,11 @@ fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Erro
 
 fn push(batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
     let Candidate { key, wire, condition, .. } = candidate;
-    match wire.change.write(condition) {
+    match wire.change.write(condition.as_ref()) {
         Some((write, properties)) => {
             batch.write(wire.write_id, &MapEntity::new(key, properties), write)
         }
-        None => batch.delete(key, condition),
+        None => batch.delete(key, condition.as_ref().unwrap_or(&IfMatch::Any)),
     }
 }
 
@@ -203,7 +219,7 @@ impl RequestGroup {
 
 fn atomic(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
-    let mut batch = Batch::new(core.target(&first.table));
+    let target = core.target(&first.table);
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
@@ -212,9 +228,15 @@ fn atomic(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGrou
             ));
             return Err(error.at_index(Some(at)).of_entity(Some(candidate.key.clone())));
         }
-        push(&mut batch, candidate)?;
     }
-    Ok(vec![RequestGroup::new(batch.finish()?, candidates.to_vec())])
+    Ok(vec![transaction(target, candidates.to_vec())?])
+}
+
+/// The changes of one table in one transaction.
+fn transaction(target: Target, changes: Vec<Candidate>) -> Result<RequestGroup, Error> {
+    let mut batch = Batch::new(target);
+    changes.iter().try_for_each(|candidate| push(&mut batch, candidate))?;
+    Ok(RequestGroup::new(batch.finish()?, changes))
 }
 
 fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGroup>, Error> {

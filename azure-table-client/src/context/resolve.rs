@@ -12,7 +12,6 @@ use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
 use crate::operation::{Confirmation, Request};
 use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
-use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// The findings about the entities of one request.
 #[derive(Default)]
@@ -50,16 +49,15 @@ impl TableContext {
         });
         let writes: Vec<_> = writes.collect();
         // The service may be down, unless it closed the last request.
-        let is_closed = last.is_some_and(|(_, last)| !last.is_open());
-        let retry = if is_closed { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
-        let call = CallOptions { retry, ..options.call.clone() };
-        let Judged { verdicts, rows } = outcome::open(&self.core, &writes, &call).await?;
+        let may_be_down = last.is_none_or(|(_, last)| last.is_open());
+        let Judged { judgments, rows } =
+            outcome::open(&self.core, &writes, may_be_down, &options.call).await?;
         let mut findings = Findings::default();
-        for (attempt, verdict) in attempts.iter().zip(verdicts) {
-            if let Verdict::Unknown { matching_state: Some(state) } = verdict {
+        for (attempt, judgment) in attempts.iter().zip(judgments) {
+            if let Verdict::Unknown { matching_state: Some(state) } = judgment.verdict {
                 findings.matching_state = Some(state);
             }
-            for (id, etag, confirmation) in self.tracker.resolve(attempt, verdict, &rows) {
+            for (id, etag, confirmation) in self.tracker.resolve(attempt, &judgment, &rows) {
                 findings.applied.insert(id, (etag, confirmation));
             }
         }

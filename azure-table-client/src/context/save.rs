@@ -13,7 +13,7 @@ use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::{dropped, may_still_be_applied};
-use super::tracker::Identity;
+use super::tracker::{Identity, Sending};
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::Reply;
@@ -106,6 +106,11 @@ impl TableContext {
             let follow_up = self.receive(group, reply, &trace, &mut applied_earlier, options).await;
             continues &= follow_up.requeue(&mut waiting) || options.continue_on_error;
         }
+        // What was found about the changes whose turn did not come.
+        let changes = waiting.iter().flat_map(|group| &group.changes);
+        let found: Vec<_> =
+            changes.filter(|it| applied_earlier.contains_key(&it.id)).cloned().collect();
+        self.replan(found.iter(), &mut applied_earlier, options);
     }
 
     /// Records the attempts of a request. Returns whether it can be sent.
@@ -113,7 +118,10 @@ impl TableContext {
         let now = self.core.clock.instant();
         let deadline = options.call.deadline.unwrap_or(self.core.deadline);
         let sent = now..now + deadline.min(LONGEST_DEADLINE);
-        let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
+        let changes = group.changes.iter().map(|candidate| {
+            let Candidate { id, change, wire, condition, .. } = candidate;
+            Sending { id, change, wire, condition: condition.as_ref() }
+        });
         let changes: Vec<_> = changes.collect();
         let refused = self.tracker.begin(&group.request, &changes, &sent).err();
         for (at, candidate) in group.changes.iter().enumerate() {

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::outcome::{MapEntity, Properties};
 use crate::{ETag, IfMatch};
 
+pub(crate) use attempts::Sending;
 pub use change::EntityState;
 pub(crate) use change::{Add, Change, Wire};
 pub(crate) use edit::Values;

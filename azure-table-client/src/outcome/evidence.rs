@@ -28,6 +28,13 @@ pub(super) enum RowState {
     Differs,
 }
 
+impl RowState {
+    /// Whether the row may be as the write left it.
+    pub(super) const fn is_left(self) -> bool {
+        matches!(self, Self::HasWriteId | Self::Matches)
+    }
+}
+
 /// A write with the properties that it sent.
 #[derive(Debug)]
 pub(crate) struct SentWrite<'w> {
@@ -86,8 +93,7 @@ impl<'w> SentWrite<'w> {
 
     /// Whether the row exists in the state that the write left.
     pub(crate) fn is_left_in(&self, write_id: Option<&str>, row: Option<&Found>) -> bool {
-        let state = self.compare(write_id, None, row);
-        row.is_some() && matches!(state, RowState::HasWriteId | RowState::Matches)
+        row.is_some() && self.compare(write_id, None, row).is_left()
     }
 
     pub(crate) const fn key(&self) -> &'w EntityKey {

@@ -7,14 +7,14 @@ use tracing::debug;
 
 use super::evidence::{Found, SentWrite};
 use super::read_back::read_back;
-use super::rules::{Evidence, Policy, Verdict, judge};
+use super::rules::{Evidence, Judgment, Policy, Verdict, judge};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::Request;
-use crate::pipeline::{CallOptions, error_type};
+use crate::pipeline::{CallOptions, RetryPolicy, error_type};
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
 /// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
@@ -36,9 +36,9 @@ pub(crate) struct OpenWrite<'r> {
     pub(crate) since: Option<EdmDateTime>,
 }
 
-/// The verdict on each write, and the rows that the primary holds now.
+/// The judgment of each request, and the rows that the primary holds now.
 pub(crate) struct Judged {
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) judgments: Vec<Judgment>,
     pub(crate) rows: HashMap<EntityKey, Found>,
 }
 
@@ -57,13 +57,15 @@ pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
     }
 }
 
-/// Reads the rows of writes in one partition, and judges each write.
+/// Reads the rows of writes in one partition, and judges each write. If the service `may_be_down`, the read is not
+/// retried.
 ///
 /// # Errors
 /// The rows cannot be read.
 pub(crate) async fn open(
     core: &ClientCore,
     writes: &[OpenWrite<'_>],
+    may_be_down: bool,
     options: &CallOptions,
 ) -> Result<Judged, Error> {
     // An attempt that expires while the rows are read may be applied after its row was read.
@@ -74,33 +76,36 @@ pub(crate) async fn open(
     keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
     keys.dedup();
     let table = writes.first().map_or("", |write| &write.request.resource);
-    let rows = read_back(core, table, &keys, options).await.inspect_err(|error| {
+    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
+    let options = CallOptions { retry, ..options.clone() };
+    let rows = read_back(core, table, &keys, &options).await.inspect_err(|error| {
         let (code, request_id) = (error_type(error), error.request_id());
         debug!(code, request_id, "cannot read back whether a write was applied");
     })?;
-    let policy = policy(core, options);
-    let verdict = |(write, is_expired)| verdict(core, write, is_expired, &rows, policy);
-    let verdicts = writes.iter().zip(expired).map(verdict).collect();
-    Ok(Judged { verdicts, rows })
+    let policy = policy(core, &options);
+    let judgment = |(write, is_expired)| judgment(core, write, is_expired, &rows, policy);
+    let judgments = writes.iter().zip(expired).map(judgment).collect();
+    Ok(Judged { judgments, rows })
 }
 
-fn verdict(
+fn judgment(
     core: &ClientCore,
     write: &OpenWrite<'_>,
     is_expired: bool,
     rows: &HashMap<EntityKey, Found>,
     policy: Policy,
-) -> Verdict {
+) -> Judgment {
     let OpenWrite { request, is_open, is_fenced, since, .. } = *write;
     let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
-        return Verdict::Unknown { matching_state: None };
+        let verdict = Verdict::Unknown { matching_state: None };
+        return Judgment { verdict, left: vec![false; request.writes.len()] };
     };
     let write_id = core.settings.write_id.as_deref();
     let writes = &writes;
     let evidence = Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired };
-    let verdict = judge(evidence, policy);
-    debug!(?verdict, "read back whether a write was applied");
-    verdict
+    let judgment = judge(evidence, policy);
+    debug!(verdict = ?judgment.verdict, "read back whether a write was applied");
+    judgment
 }
 
 /// Reads the ETags of the rows that are still in the state that a request left, in the order of its operations.

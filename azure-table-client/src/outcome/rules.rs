@@ -57,12 +57,26 @@ pub(crate) enum Verdict {
     },
 }
 
-/// Decides whether a write was applied.
-pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
-    let Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired } = evidence;
+/// The decision about a request, and the state of its rows.
+#[derive(Debug)]
+pub(crate) struct Judgment {
+    pub(crate) verdict: Verdict,
+    /// For each write, whether its row is in the state that it left.
+    pub(crate) left: Vec<bool>,
+}
+
+/// Decides whether the writes of a request were applied.
+pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Judgment {
+    let Evidence { writes, rows, write_id, since, .. } = evidence;
     let row = |write: &SentWrite<'_>| rows.get(write.key());
     let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
     let states: Vec<_> = states.collect();
+    let left = states.iter().map(|state| state.is_left()).collect();
+    Judgment { verdict: decide(evidence, &states, policy), left }
+}
+
+fn decide(evidence: Evidence<'_>, states: &[RowState], policy: Policy) -> Verdict {
+    let Evidence { writes, write_id, is_open, is_fenced, is_expired, .. } = evidence;
     if states.contains(&RowState::HasWriteId) {
         return Verdict::Applied(Confirmation::WriteId);
     }
@@ -184,7 +198,7 @@ mod tests {
     ) -> Verdict {
         let (request, rows) = (request(parts), rows(found));
         let writes = writes(&request);
-        judge(evidence(&writes, &rows), policy)
+        judge(evidence(&writes, &rows), policy).verdict
     }
 
     const MATCHES: Verdict = matches(false);
@@ -208,7 +222,7 @@ mod tests {
             let writes = writes(&request);
             let evidence = Evidence { write_id: None, ..evidence(&writes, &rows) };
             let exact = Policy { exact: true, accept_matching_state: false };
-            assert_eq!(judge(evidence, exact), matches(lacks_write_id), "{parts:?}");
+            assert_eq!(judge(evidence, exact).verdict, matches(lacks_write_id), "{parts:?}");
         }
     }
 
@@ -294,7 +308,7 @@ mod tests {
         let writes = writes(&request);
         let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
         let evidence = evidence(&writes, &rows);
-        let of = |evidence| judge(evidence, Policy::default());
+        let of = |evidence| judge(evidence, Policy::default()).verdict;
         assert_eq!(of(evidence), UNKNOWN);
         assert_eq!(of(Evidence { is_expired: true, ..evidence }), Verdict::NotApplied);
         assert_eq!(of(Evidence { is_fenced: true, ..evidence }), Verdict::NotApplied);

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::claims::{not_applied, unknown};
 use super::open::{Judged, OpenWrite, open, policy};
-use super::rules::{Policy, Verdict, judge_without_id};
+use super::rules::{Verdict, judge_without_id};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
@@ -204,12 +204,9 @@ async fn read(
     if options.deadline.unwrap_or(core.deadline) < SHORTEST_READ {
         return None;
     }
-    let has_response = doubt != Doubt::NoResponse;
-    let retry = if has_response { options.retry.clone() } else { Some(RetryPolicy::none()) };
-    let options = CallOptions { retry, ..options.clone() };
+    let may_be_down = doubt == Doubt::NoResponse;
     if request.writes.is_empty() {
-        let policy = policy(core, &options);
-        return Some((read_table(core, request, &options, policy).await?, vec![None]));
+        return Some((read_table(core, request, may_be_down, options).await?, vec![None]));
     }
     let write = OpenWrite {
         request,
@@ -218,27 +215,29 @@ async fn read(
         sent: last.open,
         since: last.since(core, start),
     };
-    let Judged { mut verdicts, rows } = open(core, &[write], &options).await.ok()?;
+    let Judged { mut judgments, rows } = open(core, &[write], may_be_down, options).await.ok()?;
     let etag = |write: &Wrote| rows.get(&write.key).map(|row| row.etag.clone());
-    Some((verdicts.pop()?, request.writes.iter().map(etag).collect()))
+    Some((judgments.pop()?.verdict, request.writes.iter().map(etag).collect()))
 }
 
 /// Reads whether the table of a write exists; `None` if it cannot be read, or the write concerns something else.
 async fn read_table(
     core: &ClientCore,
     request: &Request,
+    may_be_down: bool,
     options: &CallOptions,
-    policy: Policy,
 ) -> Option<Verdict> {
     let is_created = match request.operation {
         Operation::CreateTable => true,
         Operation::DeleteTable => false,
         _ => return None,
     };
-    let options = CallOptions { primary_only: true, client_request_id: None, ..options.clone() };
+    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
+    let options =
+        CallOptions { primary_only: true, client_request_id: None, retry, ..options.clone() };
     let get = table::get(core.protocol, &request.resource).ok()?;
     let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
     let read = core.read(&get, &options, &trace, |reply| table::exists(reply, &get));
     let exists = trace.run(pin!(read)).await.ok()?;
-    Some(judge_without_id(exists == is_created, policy))
+    Some(judge_without_id(exists == is_created, policy(core, &options)))
 }

@@ -227,7 +227,7 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
 }
 
 /// Removes the ETags from the response to a batch.
-fn without_etags() -> Step {
+pub(super) fn without_etags() -> Step {
     Step::pass().edit(|response| {
         let text = str::from_utf8(&response.body).unwrap();
         let kept = text.split_inclusive("\r\n").filter(|line| !line.starts_with("ETag"));

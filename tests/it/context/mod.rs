@@ -3,6 +3,7 @@
 mod cancel;
 mod conflicts;
 mod data_service_context;
+mod earlier_attempts;
 mod find;
 mod losses;
 mod merge_options;

@@ -147,25 +147,25 @@ impl TableContext {
         trace: &CallTrace<'_>,
         options: &SaveOptions,
     ) -> FollowUp {
-        let lacks_etag = |(candidate, (_, etag)): (&Candidate, &(Option<u16>, Option<ETag>))| {
-            etag.is_none() && candidate.change != Change::Delete
-        };
-        let mut etags = if group.changes.iter().zip(&results).any(lacks_etag) {
-            trace.within(outcome::etags_left(&self.core, &group.request, &options.call)).await
-        } else {
-            Vec::new()
-        }
-        .into_iter();
-        for (candidate, (status, etag)) in group.changes.iter().zip(results) {
+        let confirmation = Confirmation::Response;
+        let mut lacking = Vec::new();
+        for (at, (candidate, (status, etag))) in group.changes.iter().zip(results).enumerate() {
             let Candidate { id, change, .. } = candidate;
-            let left = etags.next().flatten();
-            let etag = etag.or(left);
             self.tracker.applied(id, change.clone(), &group.request, etag.as_ref());
-            if etag.is_none() {
-                self.tracker.forget_etag(id);
+            if etag.is_none() && *change != Change::Delete {
+                self.tracker.set_etag(id, None);
+                lacking.push((at, status));
             }
-            let confirmation = Confirmation::Response;
             self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
+        }
+        if !lacking.is_empty() {
+            let etags = outcome::etags_left(&self.core, &group.request, &options.call);
+            let etags = trace.within(etags).await;
+            for (at, status) in lacking {
+                let (candidate, etag) = (&group.changes[at], etags.get(at).cloned().flatten());
+                self.tracker.set_etag(&candidate.id, etag.clone());
+                self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
+            }
         }
         trace.finish(Ok(()));
         FollowUp { is_done: true, again: Vec::new() }

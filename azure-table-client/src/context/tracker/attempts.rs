@@ -9,15 +9,22 @@ use std::time::Instant;
 use super::change::{Change, Wire};
 use super::open_attempts::{OPEN_ATTEMPTS, OpenAttempt};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
-use crate::ETag;
 use crate::edm::EdmValue;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{Found, Properties, Verdict};
+use crate::outcome::{Found, Judgment, Properties, Verdict};
+use crate::{ETag, IfMatch};
 
-/// A change that is about to be sent: the entity, the change as it is tracked, and as it is sent.
-pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Wire);
+/// A change that is about to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sending<'c> {
+    pub(crate) id: &'c Identity,
+    /// The change as it is tracked.
+    pub(crate) change: &'c Change,
+    pub(crate) wire: &'c Wire,
+    pub(crate) condition: Option<&'c IfMatch>,
+}
 
 impl Tracked {
     /// The open attempts in their order.
@@ -41,9 +48,14 @@ impl Tracked {
         self.open.all().len() > 1
     }
 
-    /// Whether the row is the snapshot with the change that was sent, so that no other program wrote after it.
+    /// Whether the columns that a change did not write are those of the snapshot, so that no other program wrote them.
     /// `write_id` is the column with the ids of writes.
-    fn is_exact(&self, attempt: &OpenAttempt, row: &Properties, write_id: Option<&str>) -> bool {
+    fn has_other_columns_of_snapshot(
+        &self,
+        attempt: &OpenAttempt,
+        row: &Properties,
+        write_id: Option<&str>,
+    ) -> bool {
         let (Change::Merge(_), Known::All, Some(snapshot)) =
             (&attempt.change, &self.known, &self.snapshot)
         else {
@@ -70,22 +82,25 @@ impl Tracker {
         changes: &[Sending<'_>],
         sent: &Range<Instant>,
     ) -> Result<(), (usize, Error)> {
-        let attempts = changes.iter().map(|(id, change, wire)| {
-            let tracked = self.get(id);
-            let condition = tracked.and_then(|tracked| tracked.condition_of(change)).cloned();
-            let update = tracked.and_then(|tracked| tracked.update.as_ref());
-            let update = update.map(|update| Arc::clone(&update.written));
-            let (change, wire) = ((*change).clone(), (*wire).clone());
-            let (request, sent) = (Arc::clone(request), sent.clone());
-            OpenAttempt { change, wire, condition, request, sent, update }
+        let attempts = changes.iter().map(|&Sending { id, change, wire, condition }| {
+            let update = self.get(id).and_then(|tracked| tracked.update.as_ref());
+            OpenAttempt {
+                change: change.clone(),
+                wire: wire.clone(),
+                condition: condition.cloned(),
+                request: Arc::clone(request),
+                sent: sent.clone(),
+                update: update.map(|update| Arc::clone(&update.written)),
+                is_superseded: false,
+            }
         });
         let attempts: Vec<_> = attempts.collect();
         let has_room = |(at, attempt): (usize, &OpenAttempt)| {
-            self.get(changes[at].0).is_none_or(|tracked| tracked.open.has_room(attempt))
+            self.get(changes[at].id).is_none_or(|tracked| tracked.open.has_room(attempt))
         };
         if let Some(at) = attempts.iter().enumerate().rposition(|attempt| !has_room(attempt)) {
             let error = refusal(
-                &changes[at].0.key,
+                &changes[at].id.key,
                 format_args!(
                     "{OPEN_ATTEMPTS} earlier attempts may still be applied: wait, or detach the entity \
                      and read it again"
@@ -93,8 +108,8 @@ impl Tracker {
             );
             return Err((at, error));
         }
-        for ((id, ..), attempt) in changes.iter().zip(attempts) {
-            if let Some(tracked) = self.entities.get_mut(id) {
+        for (change, attempt) in changes.iter().zip(attempts) {
+            if let Some(tracked) = self.entities.get_mut(change.id) {
                 tracked.open.begin(attempt);
             }
         }
@@ -134,10 +149,10 @@ impl Tracker {
         tracked.confirm(change, etag);
     }
 
-    /// Records that a change was applied, and that its ETag is not known. The next update requires the ETag.
-    pub(crate) fn forget_etag(&mut self, id: &Identity) {
+    /// Sets the ETag after a change that was applied. While it is not known, the entity cannot be updated.
+    pub(crate) fn set_etag(&mut self, id: &Identity, etag: Option<ETag>) {
         if let Some(tracked) = self.entities.get_mut(id) {
-            tracked.condition = None;
+            tracked.condition = etag.map(IfMatch::Tag);
         }
     }
 
@@ -160,29 +175,35 @@ impl Tracker {
         attempts
     }
 
-    /// Applies the verdict on a request with open attempts. Returns the entities whose change was applied, with
+    /// Applies the judgment of a request with open attempts. Returns the entities whose change was applied, with
     /// their ETags.
     pub(crate) fn resolve(
         &mut self,
         attempt: &OpenAttempt,
-        verdict: Verdict,
+        judgment: &Judgment,
         rows: &HashMap<EntityKey, Found>,
     ) -> Vec<(Identity, Option<ETag>, Confirmation)> {
         let mut applied = Vec::new();
-        for write in &attempt.request.writes {
+        for (write, is_left) in attempt.request.writes.iter().zip(&judgment.left) {
             let (id, key) = (self.identity(&attempt.request.resource, &write.key), &write.key);
             let Some(tracked) = self.entities.get_mut(&id) else { continue };
             let Some(own) = tracked.open.of(&attempt.request).cloned() else { continue };
-            match verdict {
+            match judgment.verdict {
+                // The row has these values also because of the later change.
+                Verdict::Applied(Confirmation::Comparison) if own.is_superseded => {}
+                Verdict::Applied(_) if own.is_superseded => tracked.open.remove(&own.request),
                 Verdict::Applied(confirmation) => {
-                    let row = rows.get(key);
+                    let (row, write_id) = (rows.get(key), self.write_id.as_deref());
                     // With the old ETag, the next update finds the conflict with a later writer.
-                    let etag = row
-                        .filter(|row| {
-                            tracked.is_exact(&own, &row.properties, self.write_id.as_deref())
-                        })
-                        .map(|row| &row.etag);
-                    let etag = etag.cloned();
+                    let is_of_change = |row: &&Found| {
+                        *is_left
+                            && tracked.has_other_columns_of_snapshot(
+                                &own,
+                                &row.properties,
+                                write_id,
+                            )
+                    };
+                    let etag = row.filter(is_of_change).map(|row| row.etag.clone());
                     self.applied(&id, own.change, &own.request, etag.as_ref());
                     applied.push((id, row.map(|row| row.etag.clone()), confirmation));
                 }
@@ -200,9 +221,12 @@ impl Tracker {
         let Some(column) = self.write_id.clone() else { return };
         let Some(EdmValue::Guid(found)) = row.properties.get(&*column) else { return };
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
-        let has_id = |it: &&OpenAttempt| it.wire.write_id.as_ref() == Some(found);
+        let has_id =
+            |it: &&OpenAttempt| !it.is_superseded && it.wire.write_id.as_ref() == Some(found);
         let Some(attempt) = tracked.attempts().iter().find(has_id).cloned() else { return };
-        let etag = tracked.is_exact(&attempt, &row.properties, Some(&*column)).then_some(&row.etag);
+        let is_of_change =
+            tracked.has_other_columns_of_snapshot(&attempt, &row.properties, Some(&*column));
+        let etag = is_of_change.then_some(&row.etag);
         self.applied(id, attempt.change, &attempt.request, etag);
     }
 }

@@ -172,13 +172,8 @@ impl Tracked {
         }
     }
 
-    /// The condition of an update or a delete. A new entity has no condition, and is sent without one.
-    pub(crate) fn if_match(&self) -> &IfMatch {
-        self.condition.as_ref().unwrap_or(&IfMatch::Any)
-    }
-
     /// The condition under which a change is sent.
-    pub(super) const fn condition_of(&self, change: &Change) -> Option<&IfMatch> {
+    pub(crate) const fn condition_of(&self, change: &Change) -> Option<&IfMatch> {
         match change {
             Change::Add(..) => None,
             Change::Merge(_) | Change::Put(_) | Change::Delete => self.condition.as_ref(),
@@ -248,8 +243,9 @@ impl Change {
     /// The write with its properties; `None` for a delete.
     pub(crate) fn write<'c>(
         &'c self,
-        condition: &'c IfMatch,
+        condition: Option<&'c IfMatch>,
     ) -> Option<(Write<'c>, &'c Properties)> {
+        let condition = condition.unwrap_or(&IfMatch::Any);
         let write = match self {
             Self::Add(Add::Insert, _) => Write::Insert,
             Self::Add(Add::InsertOrMerge, _) => Write::Upsert(Update::Merge),

@@ -25,6 +25,8 @@ pub(crate) struct OpenAttempt {
     pub(crate) sent: Range<Instant>,
     /// The last update before it was sent.
     pub(super) update: Option<Arc<Properties>>,
+    /// Whether a later change of the entity was applied. This one is open because it has no condition.
+    pub(super) is_superseded: bool,
 }
 
 impl OpenAttempt {
@@ -94,7 +96,7 @@ impl OpenAttempts {
 
     /// Closes the attempt of a request that the service refused.
     pub(super) fn close(&mut self, request: &Arc<Request>) {
-        self.attempts.retain(|attempt| !attempt.is_of(request));
+        self.remove(request);
         self.is_unknown = self.was_unknown && !self.attempts.is_empty();
     }
 
@@ -107,13 +109,20 @@ impl OpenAttempts {
     /// Removes the attempt of a request that was applied, and those under an earlier ETag, which the service refuses
     /// from here on.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
+        let earlier = self.attempts.iter_mut().take_while(|attempt| !attempt.is_of(request));
+        earlier.for_each(|attempt| attempt.is_superseded = true);
         self.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
         self.is_unknown = false;
     }
 
     /// Removes the attempt of a request that was not applied.
     pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
-        self.attempts.retain(|attempt| !attempt.is_of(request));
+        self.remove(request);
         self.is_unknown &= !self.attempts.is_empty();
+    }
+
+    /// Removes the attempt of a request whose outcome does not change that of the last change.
+    pub(super) fn remove(&mut self, request: &Arc<Request>) {
+        self.attempts.retain(|attempt| !attempt.is_of(request));
     }
 }
