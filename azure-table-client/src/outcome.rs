@@ -12,6 +12,7 @@ mod properties;
 mod read_back;
 mod rules;
 mod settle;
+mod unconfirmed;
 
 pub(crate) use claims::{applied, not_applied, unknown};
 pub(crate) use evidence::Found;
@@ -19,4 +20,5 @@ pub(crate) use open::{Judged, OpenWrite, etags_left, is_expired, open, policy};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
 pub(crate) use rules::{Judgment, Verdict};
-pub(crate) use settle::{Unconfirmed, settle, write};
+pub(crate) use settle::{settle, write};
+pub(crate) use unconfirmed::Unconfirmed;

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use http::StatusCode;
 
-use super::{Confirmation, Request, ResponseInfo, Written};
+use super::{Confirmation, Effect, Reply, Request, ResponseInfo, Written};
 use crate::ETag;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::Operation;
@@ -38,6 +38,16 @@ impl Deref for Committed {
     fn deref(&self) -> &ResponseInfo {
         &self.response
     }
+}
+
+/// Reads the response to a single write.
+pub(crate) fn single(reply: Reply, request: &Request) -> Result<Committed, Error> {
+    let reply = reply.write_done(request)?;
+    let leaves_row = request.writes.iter().any(|write| write.effect != Effect::Gone);
+    let etag = if leaves_row { Some(reply.etag(request)?) } else { None };
+    let response = reply.info();
+    let operations = vec![OperationResult { etag, status: response.status }];
+    Ok(Committed { operations, response })
 }
 
 /// Returns the results of writes that were found to be applied, with the current ETags of their rows. `request_id` is

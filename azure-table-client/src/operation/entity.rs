@@ -72,12 +72,12 @@ impl Write<'_> {
     pub(super) fn wrote(self, key: EntityKey) -> Wrote {
         match self {
             Self::Update(Update::Merge, condition) => {
-                Wrote::new(key, Some(condition), Effect::Some)
+                Wrote::new(key, Some(condition), Effect::Merged)
             }
             Self::Update(Update::Replace, condition) => {
                 Wrote::new(key, Some(condition), Effect::Whole)
             }
-            Self::Upsert(Update::Merge) => Wrote::new(key, None, Effect::Some),
+            Self::Upsert(Update::Merge) => Wrote::new(key, None, Effect::Merged),
             Self::Insert | Self::Upsert(Update::Replace) => Wrote::new(key, None, Effect::Whole),
         }
     }

@@ -32,8 +32,7 @@ pub(crate) struct Reply {
     pub(crate) open: Option<Instant>,
     /// The location that sent it.
     pub(crate) location: Location,
-    /// The signing of its request; `None` if the response was constructed by the client.
-    pub(crate) signed: Option<Signed>,
+    pub(crate) signed: Signed,
 }
 
 /// The signing of a request, for hints about a refusal.
@@ -92,8 +91,8 @@ impl Reply {
 
     /// Returns the wait in the headers of the response. A date counts from the date of the response.
     fn wait(&self) -> Option<Duration> {
-        let now = self.date().or_else(|| self.signed.as_ref().map(|signed| signed.received_at));
-        server_wait(&self.headers, &self.body, now.unwrap_or(SystemTime::UNIX_EPOCH))
+        let now = self.date().unwrap_or(self.signed.received_at);
+        server_wait(&self.headers, &self.body, now)
     }
 
     /// Returns the advice after a refusal of the credential, if known.
@@ -101,7 +100,7 @@ impl Reply {
         if self.status != StatusCode::FORBIDDEN {
             return None;
         }
-        let signed = self.signed.as_ref()?;
+        let signed = &self.signed;
         auth::hint(
             &signed.credential,
             &RefusedRequest {

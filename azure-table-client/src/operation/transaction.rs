@@ -26,7 +26,7 @@ use crate::wire::{Operation, Protocol, headers};
 
 use row_keys::RowKeys;
 
-pub(crate) use response::{only, results};
+pub(crate) use response::{committed, only};
 
 pub(super) const PATH: &str = "/$batch";
 

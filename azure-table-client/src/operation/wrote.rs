@@ -29,7 +29,7 @@ pub(crate) enum Effect {
     /// Exactly the properties of the write.
     Whole,
     /// The properties of the write, and possibly others.
-    Some,
+    Merged,
 }
 
 impl Wrote {

@@ -83,7 +83,7 @@ impl<'w> SentWrite<'w> {
             && match self.wrote.effect {
                 Effect::Gone => false,
                 Effect::Whole => self.properties == row.properties,
-                Effect::Some => self
+                Effect::Merged => self
                     .properties
                     .iter()
                     .all(|(name, value)| row.properties.get(name) == Some(value)),

@@ -398,7 +398,7 @@ impl<'c> Attempts<'c> {
             client_request_id: self.client_request_id.clone(),
             open: self.open,
             location,
-            signed: Some(signed),
+            signed,
         };
         self.trace.responded(&reply.client_request_id, Some(&reply));
         reply

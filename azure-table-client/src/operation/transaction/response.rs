@@ -5,14 +5,14 @@ use http::{HeaderName, StatusCode, header};
 use super::super::batch::messages;
 use super::super::committed::{Committed, OperationResult};
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
-use super::super::{Effect, Reply, Request};
+use super::super::{Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
+use crate::wire::headers;
 use crate::wire::multipart::{Message, MultipartError};
-use crate::wire::{Operation, headers};
 
 /// Reads the response to a transaction.
-fn committed(reply: Reply, request: &Request) -> Result<Committed, Error> {
+pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Error> {
     if reply.status != StatusCode::ACCEPTED {
         return Err(refused(reply, None, request));
     }
@@ -67,19 +67,6 @@ fn are_in_order(messages: &[Message<'_>]) -> bool {
         ids.all(|(at, id)| id.is_none_or(|id| id.parse() == Ok(at + first)))
     };
     is_from(0) || is_from(1)
-}
-
-/// Reads the response to the writes of one request: a transaction, or a single write.
-pub(crate) fn results(reply: Reply, request: &Request) -> Result<Committed, Error> {
-    if request.operation == Operation::Transaction {
-        return committed(reply, request);
-    }
-    let leaves_row = request.writes.iter().any(|write| write.effect != Effect::Gone);
-    let reply = reply.write_done(request)?;
-    let etag = if leaves_row { Some(reply.etag(request)?) } else { None };
-    let response = reply.info();
-    let operations = vec![OperationResult { etag, status: response.status }];
-    Ok(Committed { operations, response })
 }
 
 /// Returns the error of a response that refuses a transaction; `id` is the index of its part in the batch.
