@@ -11,9 +11,9 @@ mod load;
 mod options;
 mod plan;
 mod report;
-mod resolve;
 mod resolve_conflicts;
 mod save;
+mod settle;
 mod table;
 mod tracker;
 
@@ -258,7 +258,10 @@ impl TableContext {
         &mut self,
         options: SaveOptions,
     ) -> Result<SaveReport, SaveError> {
-        self.save_and_resolve(options).await
+        if options.resolver.is_abort() {
+            return self.save(options, &HashSet::new()).await;
+        }
+        resolve_conflicts::save(self, options).await
     }
 
     /// The report of the last save, also if the save was dropped.

@@ -21,27 +21,22 @@ use crate::wire::Operation;
 const WAITS: RetryPolicy =
     RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
 
-impl TableContext {
-    /// Saves, resolves the conflicts, and saves again, until there is nothing left to resolve.
-    pub(super) async fn save_and_resolve(
-        &mut self,
-        options: SaveOptions,
-    ) -> Result<SaveReport, SaveError> {
-        if options.resolver.is_abort() {
-            return self.save(options, &HashSet::new()).await;
-        }
-        let mut rounds = Rounds::new(self, options);
-        let mut result = rounds.save().await;
-        while rounds.resolve_all().await {
-            result = rounds.save().await;
-        }
-        drop(rounds);
-        let refused = result.err().filter(|error| error.report.error().is_none());
-        let report = self.last_report.clone();
-        match report.error().cloned().or(refused.map(|refused| refused.error)) {
-            Some(error) => Err(SaveError { report, error }),
-            None => Ok(report),
-        }
+/// Saves, resolves the conflicts, and saves again, until there is nothing left to resolve.
+pub(super) async fn save(
+    context: &mut TableContext,
+    options: SaveOptions,
+) -> Result<SaveReport, SaveError> {
+    let mut rounds = Rounds::new(context, options);
+    let mut result = rounds.save().await;
+    while rounds.resolve_all().await {
+        result = rounds.save().await;
+    }
+    drop(rounds);
+    let refused = result.err().filter(|error| error.report.error().is_none());
+    let report = context.last_report.clone();
+    match report.error().cloned().or(refused.map(|refused| refused.error)) {
+        Some(error) => Err(SaveError { report, error }),
+        None => Ok(report),
     }
 }
 

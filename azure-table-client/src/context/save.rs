@@ -12,7 +12,7 @@ use super::TableContext;
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::resolve::{dropped, may_still_be_applied};
+use super::settle::{dropped, may_still_be_applied};
 use super::tracker::{Identity, Sending};
 use crate::client_core::ClientCore;
 use crate::error::Error;

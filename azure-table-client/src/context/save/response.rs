@@ -6,7 +6,7 @@ use super::super::TableContext;
 use super::super::options::SaveOptions;
 use super::super::plan::{self, Candidate, RequestGroup};
 use super::super::report::SaveOutcome;
-use super::super::resolve::Findings;
+use super::super::settle::Findings;
 use super::super::tracker::{Change, Identity, Tracked};
 use crate::ETag;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};

@@ -1,4 +1,4 @@
-//! Resolving the open attempts of changes, by reading their rows back.
+//! Settles the open attempts of changes, by reading their rows back.
 
 use std::collections::HashMap;
 use std::sync::Arc;
