@@ -109,6 +109,20 @@ pub struct Bulk<T> {
     callbacks: Callbacks,
 }
 
+impl<T: TableEntity> TableClient<T> {
+    /// Writes many rows; see [`Bulk`].
+    #[doc(alias(
+        "insert_many",
+        "insert_or_merge_many",
+        "insert_or_replace_many",
+        "upsert_many",
+        "delete_many"
+    ))]
+    pub fn bulk(&self) -> Bulk<T> {
+        Bulk::new(self.clone())
+    }
+}
+
 impl<T: TableEntity> Bulk<T> {
     fn new(table: TableClient<T>) -> Self {
         let clock = Arc::clone(&table.core().clock);
@@ -218,7 +232,7 @@ impl<T: TableEntity> Bulk<T> {
         self,
         operations: impl Stream<Item = BulkOperation<T>>,
     ) -> Result<BulkReport, BulkError> {
-        self.drive(operations.map(Ok), Row::new).await
+        self.apply(operations.map(Ok), Row::new).await
     }
 
     /// Applies the operations of a stream that may fail. After its first error, the run applies the operations that
@@ -230,11 +244,11 @@ impl<T: TableEntity> Bulk<T> {
         self,
         operations: impl Stream<Item = Result<BulkOperation<T>, E>>,
     ) -> Result<BulkReport, BulkError> {
-        self.drive(operations.map_err(|error| Cause::from(error.into())), Row::new).await
+        self.apply(operations.map_err(|error| Cause::from(error.into())), Row::new).await
     }
 
     /// Applies the row that `prepare` returns for each item of the input.
-    async fn drive<I>(
+    async fn apply<I>(
         self,
         input: impl Stream<Item = Result<I, Cause>>,
         prepare: impl Fn(&Job, u64, I) -> Result<Row, InvalidRow>,

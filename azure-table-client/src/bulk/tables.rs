@@ -14,20 +14,6 @@ use crate::filter::{HasColumns, IntoCondition, Projection, Selection};
 use crate::operation::key::check_partition_key;
 use crate::{ETag, IfMatch};
 
-impl<T: TableEntity> TableClient<T> {
-    /// Writes many rows; see [`Bulk`].
-    #[doc(alias(
-        "insert_many",
-        "insert_or_merge_many",
-        "insert_or_replace_many",
-        "upsert_many",
-        "delete_many"
-    ))]
-    pub fn bulk(&self) -> Bulk<T> {
-        Bulk::new(self.clone())
-    }
-}
-
 impl<T: TableEntity + 'static> TableClient<T> {
     /// Deletes all rows of a partition, in any version; see [`Bulk::delete_partition`]. The guide compares the
     /// [ways to delete](crate::guide::batches#deleting).
@@ -188,13 +174,13 @@ impl<T: TableEntity + 'static> Bulk<T> {
             // The query may find rows that no `T` can be read from.
             Ok(BulkOperation::<DynamicEntity>::DeleteIfExists(key, condition))
         });
-        self.drive(operations, Row::new).await
+        self.apply(operations, Row::new).await
     }
 
     async fn refused(self, error: Error) -> Result<BulkReport, BulkError> {
         let error: Cause = Arc::new(error);
         let input = stream::iter([Err::<BulkOperation<T>, _>(error)]);
-        self.drive(input, Row::new).await
+        self.apply(input, Row::new).await
     }
 
     /// Copies all rows of another table, also one of another account, into this one. Existing rows with the same
@@ -235,7 +221,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         }
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
-        self.drive(rows, |job, index, read: Readable| match read.errors.into_iter().next() {
+        self.apply(rows, |job, index, read: Readable| match read.errors.into_iter().next() {
             Some(error) => Err(Box::new((Some(read.entity.key().clone()), error.into()))),
             None => Row::new(job, index, BulkOperation::InsertOrReplace(read.entity)),
         })

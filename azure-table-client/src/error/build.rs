@@ -135,11 +135,6 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_operation(mut self, operation: Operation, resource: &str) -> Self {
-        self.0.operation = Some((operation, resource.to_owned()));
-        self
-    }
-
     /// Names the operation, the table and the entity, unless the error names them already. The key is made for errors
     /// alone.
     pub(crate) fn about(
@@ -291,7 +286,7 @@ mod tests {
             message: message.into(),
         })
         .with_reply(StatusCode::PRECONDITION_FAILED, Some("abc"))
-        .with_operation(Operation::Merge, "Blogs");
+        .about(Operation::Merge, "Blogs", || None);
         assert!(error.is_precondition_failed());
         assert_eq!(error.batch_index(), Some(3));
         assert_eq!(error.code(), Some(&ErrorCode::UpdateConditionNotSatisfied));

@@ -90,7 +90,7 @@ impl<T> PageFetcher<T> {
 
     /// Adds the name of the query to an error that no request caused.
     pub(super) fn named(&self, error: Error) -> Error {
-        error.with_operation(self.operation, &self.table)
+        error.about(self.operation, &self.table, || None)
     }
 
     /// Sends the request for one page as a part of the call that `trace` belongs to.

@@ -171,10 +171,11 @@ impl<T> Run<T> {
         }
         let limits = self.limits.of_page(self.fetcher.page_size);
         let page = self.reader.next(window, limits, fetch).await?;
-        Some(page.and_then(|mut page| {
-            self.limits.add(&mut page).map_err(|error| self.fetcher.named(error))?;
+        let page = page.and_then(|mut page| {
+            self.limits.add(&mut page)?;
             Ok(page)
-        }))
+        });
+        Some(page.map_err(|error| self.fetcher.named(error)))
     }
 }
 
