@@ -149,7 +149,7 @@ pub(super) fn groups(
     groups?.into_iter().map(|group| repeat(tracker, group, core)).collect()
 }
 
-/// Repeats the last open attempt of the same changes, with its write ids. A change in another request has an id of its
+/// Repeats the last request with the same open changes, with its write ids. A change in another request has an id of its
 /// own, since an id that is found in a row proves the whole request.
 fn repeat(
     tracker: &Tracker,
@@ -157,16 +157,16 @@ fn repeat(
     core: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
-    let attempts = attempts.map_or(&[][..], Tracked::attempts);
+    let attempts = attempts.map_or(&[][..], Tracked::open_changes);
     let again = |candidate: &Candidate, request: &Arc<Request>| {
         let tracked = tracker.get(&candidate.id)?;
         let wire = tracked.sent_form(&candidate.change, request)?.clone();
         Some(Candidate { wire, ..candidate.clone() })
     };
     let mut same = attempts.iter().rev().filter(|it| it.has_rows_of(&group.request));
-    let same = same.find_map(|attempt| {
-        let changes = group.changes.iter().map(|candidate| again(candidate, &attempt.request));
-        Some((&attempt.request, changes.collect::<Option<Vec<_>>>()?))
+    let same = same.find_map(|open| {
+        let changes = group.changes.iter().map(|candidate| again(candidate, &open.request));
+        Some((&open.request, changes.collect::<Option<Vec<_>>>()?))
     });
     let Some((request, changes)) = same else { return Ok(group) };
     if request.operation == group.request.operation {

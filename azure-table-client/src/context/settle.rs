@@ -1,4 +1,4 @@
-//! Settles the open attempts of changes, by reading their rows back.
+//! Settles open changes, by reading their rows back.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,25 +25,25 @@ pub(super) struct Findings {
 }
 
 impl TableContext {
-    /// Asks for the outcome of each open attempt of these entities, of one partition, and tells the tracker. `last` is
+    /// Asks for the outcome of each open change of these entities, of one partition, and tells the tracker. `last` is
     /// the last response to a request about them.
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub(super) async fn resolve_attempts(
+    pub(super) async fn settle_open(
         &mut self,
         ids: &[&Identity],
         last: Option<(&Arc<Request>, &Unconfirmed)>,
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
-        let attempts = self.tracker.open_requests(ids);
-        let writes = attempts.iter().map(|attempt| {
-            let last = last.filter(|(request, _)| attempt.is_of(request)).map(|(_, last)| last);
+        let opened = self.tracker.open_requests(ids);
+        let writes = opened.iter().map(|open| {
+            let last = last.filter(|(request, _)| open.is_of(request)).map(|(_, last)| last);
             OpenWrite {
-                request: &attempt.request,
+                request: &open.request,
                 is_open: last.is_none_or(Unconfirmed::is_open),
                 is_fenced: last.is_some_and(Unconfirmed::is_fenced),
-                sent: Some(attempt.sent.end),
+                sent: Some(open.sent.end),
                 since: None,
             }
         });
@@ -53,11 +53,11 @@ impl TableContext {
         let Judged { judgments, rows } =
             outcome::open(&self.core, &writes, may_be_down, &options.call).await?;
         let mut findings = Findings::default();
-        for (attempt, judgment) in attempts.iter().zip(judgments) {
+        for (open, judgment) in opened.iter().zip(judgments) {
             if let Verdict::Unknown { matching_state: Some(state) } = judgment.verdict {
                 findings.matching_state = Some(state);
             }
-            for (id, etag, confirmation) in self.tracker.resolve(attempt, &judgment, &rows) {
+            for (id, etag, confirmation) in self.tracker.resolve(open, &judgment, &rows) {
                 findings.applied.insert(id, (etag, confirmation));
             }
         }
@@ -78,15 +78,15 @@ impl TableContext {
         let mut is_read = true;
         for (id, table, key) in unsendable {
             let Some(tracked) = self.tracker.get(&id) else { continue };
-            let Some(attempt) = tracked.attempts().last().cloned() else { continue };
+            let Some(open) = tracked.open_changes().last().cloned() else { continue };
             let result = self.last_report.results.len();
             self.last_report.results.push(SaveResult {
                 table: table.to_string(),
                 key: key.clone(),
-                operation: attempt.change.operation(),
+                operation: open.change.operation(),
                 outcome: SaveOutcome::Unknown(dropped()),
             });
-            let found = self.resolve_attempts(&[&id], None, options).await;
+            let found = self.settle_open(&[&id], None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;
@@ -115,11 +115,11 @@ impl TableContext {
             && tracked.is_deleted()
             && tracked.condition().is_none()
             && tracked
-                .attempts()
+                .open_changes()
                 .iter()
-                .all(|attempt| outcome::is_expired(&self.core, attempt.sent.end));
+                .all(|open| outcome::is_expired(&self.core, open.sent.end));
         if is_gone {
-            // The service refuses every open attempt by now, and there is no row to delete.
+            // The service refuses every open change by now, and there is no row to delete.
             self.tracker.forget(id);
             let confirmation = Confirmation::Comparison;
             return SaveOutcome::Applied { status: None, etag: None, confirmation };

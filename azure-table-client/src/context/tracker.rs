@@ -1,13 +1,13 @@
 //! The tracked entities of a context, and the transitions between their states. No I/O.
 //!
-//! Only this module changes a tracked entity: [`edit`] for calls of the program, [`attempts`] for requests and
+//! Only this module changes a tracked entity: [`edit`] for calls of the program, [`sent`] for requests and
 //! their outcomes, [`merge`] for rows of the service.
 
-mod attempts;
 mod change;
 mod edit;
 mod merge;
-mod open_attempts;
+mod open_changes;
+mod sent;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -19,15 +19,15 @@ use crate::error::Error;
 use crate::outcome::{MapEntity, Properties};
 use crate::{ETag, IfMatch};
 
-pub(crate) use attempts::Sending;
 pub use change::EntityState;
 pub(crate) use change::{Add, Change, Wire};
 pub(crate) use edit::Values;
 pub use merge::MergeOption;
 pub(crate) use merge::ServerRow;
+pub(crate) use sent::Sending;
 
 use change::Pending;
-use open_attempts::OpenAttempts;
+use open_changes::OpenChanges;
 
 /// The identity of an entity: its table and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -92,7 +92,7 @@ pub(crate) struct Tracked {
     replaces: bool,
     /// A property of the struct that an attached entity does not have. A merge cannot remove it.
     lacks: Option<String>,
-    open: OpenAttempts,
+    open: OpenChanges,
     /// The error of the last save.
     error: Option<Error>,
 }
@@ -254,7 +254,7 @@ impl Tracker {
             condition: None,
             replaces: false,
             lacks: None,
-            open: OpenAttempts::default(),
+            open: OpenChanges::default(),
             error: None,
         };
         let id = self.identity(table, key);

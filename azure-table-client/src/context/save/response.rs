@@ -179,13 +179,13 @@ impl TableContext {
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
         let has_earlier = group.changes.iter().any(|candidate| {
-            self.tracker.get(&candidate.id).is_some_and(Tracked::has_earlier_attempt)
+            self.tracker.get(&candidate.id).is_some_and(Tracked::has_earlier_open)
         });
         if !last.is_doubtful(&group.request, has_earlier) {
             return Ok(Findings::default());
         }
         let ids: Vec<_> = group.changes.iter().map(|candidate| &candidate.id).collect();
-        self.resolve_attempts(&ids, Some((&group.request, last)), options).await
+        self.settle_open(&ids, Some((&group.request, last)), options).await
     }
 
     /// Ends the attempts of a request that was not confirmed, sets the outcomes of its changes, and plans those again
@@ -202,7 +202,7 @@ impl TableContext {
         let mut is_done = true;
         for candidate in rest {
             let id = &candidate.id;
-            self.tracker.end_attempt(id, &group.request, refusal.is_open());
+            self.tracker.end_request(id, &group.request, refusal.is_open());
             match refusal.outcome(candidate, self.tracker.is_unknown(id)) {
                 None => again.push(candidate),
                 Some(outcome) => {

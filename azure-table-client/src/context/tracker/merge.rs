@@ -155,7 +155,7 @@ impl Tracker {
             tracked.set_server_state(Arc::clone(&server), known, etag);
             return server;
         };
-        // An open attempt may be newer than the row.
+        // An open change may be newer than the row.
         let option = if tracked.is_unknown() { MergeOption::AppendOnly } else { option };
         match option {
             MergeOption::NoTracking => return server,
@@ -193,7 +193,7 @@ impl Tracker {
         let state = tracked.state();
         match option {
             MergeOption::NoTracking | MergeOption::AppendOnly => {}
-            // An open attempt may still be applied.
+            // An open change may still be applied.
             _ if state == EntityState::Unknown => {}
             MergeOption::PreserveChanges if state == EntityState::Added => {}
             MergeOption::PreserveChanges if state == EntityState::Modified => {

@@ -1,4 +1,4 @@
-//! The open attempts of tracked entities: requests that may have been applied, or may be applied later.
+//! The open changes of tracked entities: requests that may have been applied, or may be applied later.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::change::{Change, Wire};
-use super::open_attempts::{OPEN_ATTEMPTS, OpenAttempt};
+use super::open_changes::{MAX_OPEN_CHANGES, OpenChange};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
 use crate::edm::EdmValue;
 use crate::entity::EntityKey;
@@ -27,24 +27,22 @@ pub(crate) struct Sending<'c> {
 }
 
 impl Tracked {
-    /// The open attempts in their order.
-    pub(crate) fn attempts(&self) -> &[OpenAttempt] {
+    /// The open changes in their order.
+    pub(crate) fn open_changes(&self) -> &[OpenChange] {
         self.open.all()
     }
 
     /// Returns the form in which a request sent this change under the current condition.
     pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Wire> {
         let condition = self.condition_of(change);
-        let is_same = |attempt: &&OpenAttempt| {
-            attempt.is_of(request)
-                && attempt.change == *change
-                && attempt.condition.as_ref() == condition
+        let is_same = |open: &&OpenChange| {
+            open.is_of(request) && open.change == *change && open.condition.as_ref() == condition
         };
-        self.open.all().iter().find(is_same).map(|attempt| &attempt.wire)
+        self.open.all().iter().find(is_same).map(|open| &open.wire)
     }
 
-    /// Whether the refusal of the attempt in flight may be due to an earlier attempt.
-    pub(crate) fn has_earlier_attempt(&self) -> bool {
+    /// Whether the refusal of the change in flight may be due to an earlier change.
+    pub(crate) fn has_earlier_open(&self) -> bool {
         self.open.all().len() > 1
     }
 
@@ -52,16 +50,16 @@ impl Tracked {
     /// `write_id` is the column with the ids of writes.
     fn has_other_columns_of_snapshot(
         &self,
-        attempt: &OpenAttempt,
+        open: &OpenChange,
         row: &Properties,
         write_id: Option<&str>,
     ) -> bool {
         let (Change::Merge(_), Known::All, Some(snapshot)) =
-            (&attempt.change, &self.known, &self.snapshot)
+            (&open.change, &self.known, &self.snapshot)
         else {
             return true;
         };
-        let wire = attempt.wire.change.properties();
+        let wire = open.wire.change.properties();
         let is_written =
             |name: &str| wire.is_some_and(|set| set.contains_key(name)) || write_id == Some(name);
         let mut others = row.iter().filter(|(name, _)| !is_written(name));
@@ -71,20 +69,20 @@ impl Tracked {
 }
 
 impl Tracker {
-    /// Records the attempts of a request, before it is sent. Their outcome is unknown from here on, also if the
+    /// Records the changes of a request, before it is sent. Their outcome is unknown from here on, also if the
     /// save is dropped.
     ///
     /// # Errors
-    /// An entity has too many open attempts: its index, and the error. No attempt is recorded.
+    /// An entity has too many open changes: its index, and the error. No change is recorded.
     pub(crate) fn begin(
         &mut self,
         request: &Arc<Request>,
         changes: &[Sending<'_>],
         sent: &Range<Instant>,
     ) -> Result<(), (usize, Error)> {
-        let attempts = changes.iter().map(|&Sending { id, change, wire, condition }| {
+        let opened = changes.iter().map(|&Sending { id, change, wire, condition }| {
             let update = self.get(id).and_then(|tracked| tracked.update.as_ref());
-            OpenAttempt {
+            OpenChange {
                 change: change.clone(),
                 wire: wire.clone(),
                 condition: condition.cloned(),
@@ -94,31 +92,31 @@ impl Tracker {
                 is_superseded: false,
             }
         });
-        let attempts: Vec<_> = attempts.collect();
-        let has_room = |(at, attempt): (usize, &OpenAttempt)| {
-            self.get(changes[at].id).is_none_or(|tracked| tracked.open.has_room(attempt))
+        let opened: Vec<_> = opened.collect();
+        let has_room = |(at, open): (usize, &OpenChange)| {
+            self.get(changes[at].id).is_none_or(|tracked| tracked.open.has_room(open))
         };
-        if let Some(at) = attempts.iter().enumerate().rposition(|attempt| !has_room(attempt)) {
+        if let Some(at) = opened.iter().enumerate().rposition(|open| !has_room(open)) {
             let error = refusal(
                 &changes[at].id.key,
                 format_args!(
-                    "{OPEN_ATTEMPTS} earlier attempts may still be applied: wait, or detach the entity \
+                    "{MAX_OPEN_CHANGES} earlier attempts may still be applied: wait, or detach the entity \
                      and read it again"
                 ),
             );
             return Err((at, error));
         }
-        for (change, attempt) in changes.iter().zip(attempts) {
+        for (change, open) in changes.iter().zip(opened) {
             if let Some(tracked) = self.entities.get_mut(change.id) {
-                tracked.open.begin(attempt);
+                tracked.open.begin(open);
             }
         }
         Ok(())
     }
 
-    /// Closes the attempt of this request, which the service refused, or leaves it open in place of an earlier one that
+    /// Closes the change of this request, which the service refused, or leaves it open in place of an earlier one that
     /// it repeats.
-    pub(crate) fn end_attempt(&mut self, id: &Identity, request: &Arc<Request>, is_open: bool) {
+    pub(crate) fn end_request(&mut self, id: &Identity, request: &Arc<Request>, is_open: bool) {
         match self.entities.get_mut(id) {
             Some(tracked) if is_open => tracked.open.leave_open(request),
             Some(tracked) => tracked.open.close(request),
@@ -139,8 +137,8 @@ impl Tracker {
             return;
         }
         let Some(tracked) = self.entities.get_mut(id) else { return };
-        let attempt = tracked.open.of(request);
-        if let (Some(sent), Some(update)) = (attempt.map(|it| &it.update), &tracked.update)
+        let open = tracked.open.of(request);
+        if let (Some(sent), Some(update)) = (open.map(|it| &it.update), &tracked.update)
             && sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, &update.written))
         {
             tracked.update = None;
@@ -163,31 +161,31 @@ impl Tracker {
         }
     }
 
-    /// Returns one open attempt of each request about these entities, the last one first.
-    pub(crate) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenAttempt> {
-        let mut attempts: Vec<OpenAttempt> = Vec::new();
-        for attempt in ids.iter().filter_map(|id| self.get(id)).flat_map(Tracked::attempts) {
-            if !attempts.iter().any(|known| known.is_of(&attempt.request)) {
-                attempts.push(attempt.clone());
+    /// Returns one open change of each request about these entities, the last one first.
+    pub(crate) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenChange> {
+        let mut opened: Vec<OpenChange> = Vec::new();
+        for open in ids.iter().filter_map(|id| self.get(id)).flat_map(Tracked::open_changes) {
+            if !opened.iter().any(|known| known.is_of(&open.request)) {
+                opened.push(open.clone());
             }
         }
-        attempts.sort_by_key(|attempt| Reverse(attempt.sent.start));
-        attempts
+        opened.sort_by_key(|open| Reverse(open.sent.start));
+        opened
     }
 
-    /// Applies the judgment of a request with open attempts. Returns the entities whose change was applied, with
+    /// Applies the judgment of a request with open changes. Returns the entities whose change was applied, with
     /// their ETags.
     pub(crate) fn resolve(
         &mut self,
-        attempt: &OpenAttempt,
+        open: &OpenChange,
         judgment: &Judgment,
         rows: &HashMap<EntityKey, Found>,
     ) -> Vec<(Identity, Option<ETag>, Confirmation)> {
         let mut applied = Vec::new();
-        for (write, is_left) in attempt.request.writes.iter().zip(&judgment.left) {
-            let (id, key) = (self.identity(&attempt.request.resource, &write.key), &write.key);
+        for (write, is_left) in open.request.writes.iter().zip(&judgment.left) {
+            let (id, key) = (self.identity(&open.request.resource, &write.key), &write.key);
             let Some(tracked) = self.entities.get_mut(&id) else { continue };
-            let Some(own) = tracked.open.of(&attempt.request).cloned() else { continue };
+            let Some(own) = tracked.open.of(&open.request).cloned() else { continue };
             match judgment.verdict {
                 // The row has these values also because of the later change.
                 Verdict::Applied(Confirmation::Comparison) if own.is_superseded => {}
@@ -208,7 +206,7 @@ impl Tracker {
                     applied.push((id, row.map(|row| row.etag.clone()), confirmation));
                 }
                 Verdict::NotApplied => {
-                    tracked.open.not_applied(&attempt.request);
+                    tracked.open.not_applied(&open.request);
                 }
                 Verdict::Unknown { .. } => {}
             }
@@ -216,17 +214,17 @@ impl Tracker {
         applied
     }
 
-    /// Applies the proof in a row that a query found: the attempt whose write id is in the row was applied.
+    /// Applies the proof in a row that a query found: the change whose write id is in the row was applied.
     pub(crate) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
         let Some(column) = self.write_id.clone() else { return };
         let Some(EdmValue::Guid(found)) = row.properties.get(&*column) else { return };
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
         let has_id =
-            |it: &&OpenAttempt| !it.is_superseded && it.wire.write_id.as_ref() == Some(found);
-        let Some(attempt) = tracked.attempts().iter().find(has_id).cloned() else { return };
+            |it: &&OpenChange| !it.is_superseded && it.wire.write_id.as_ref() == Some(found);
+        let Some(open) = tracked.open_changes().iter().find(has_id).cloned() else { return };
         let is_of_change =
-            tracked.has_other_columns_of_snapshot(&attempt, &row.properties, Some(&*column));
+            tracked.has_other_columns_of_snapshot(&open, &row.properties, Some(&*column));
         let etag = is_of_change.then_some(&row.etag);
-        self.applied(id, attempt.change, &attempt.request, etag);
+        self.applied(id, open.change, &open.request, etag);
     }
 }

@@ -1,4 +1,4 @@
-//! The open attempts of one entity. No I/O.
+//! The open changes of one entity. No I/O.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use crate::IfMatch;
 use crate::operation::Request;
 use crate::outcome::Properties;
 
-/// The maximum number of open attempts of one entity.
-pub(super) const OPEN_ATTEMPTS: usize = 8;
+/// The maximum number of open changes of one entity.
+pub(super) const MAX_OPEN_CHANGES: usize = 8;
 
 /// One change in a request that was sent.
 #[derive(Debug, Clone)]
-pub(crate) struct OpenAttempt {
+pub(crate) struct OpenChange {
     /// The change as it is tracked.
     pub(crate) change: Change,
     pub(super) wire: Wire,
@@ -29,7 +29,7 @@ pub(crate) struct OpenAttempt {
     pub(super) is_superseded: bool,
 }
 
-impl OpenAttempt {
+impl OpenChange {
     /// Whether both would leave the same rows, with the same write ids.
     fn repeats(&self, other: &Self) -> bool {
         self.wire == other.wire
@@ -53,76 +53,76 @@ impl OpenAttempt {
     }
 }
 
-/// The attempts of an entity that may have been applied, or may be applied later, in their order.
+/// The changes of an entity that may have been applied, or may be applied later, in their order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OpenAttempts {
-    attempts: Vec<OpenAttempt>,
+pub(super) struct OpenChanges {
+    changes: Vec<OpenChange>,
     /// Whether the outcome of the last change that was sent is unknown.
     is_unknown: bool,
-    /// The value of `is_unknown` before the attempt in flight.
+    /// The value of `is_unknown` before the change in flight.
     was_unknown: bool,
 }
 
-impl OpenAttempts {
-    pub(super) fn all(&self) -> &[OpenAttempt] {
-        &self.attempts
+impl OpenChanges {
+    pub(super) fn all(&self) -> &[OpenChange] {
+        &self.changes
     }
 
     pub(super) const fn is_unknown(&self) -> bool {
         self.is_unknown
     }
 
-    pub(super) fn of(&self, request: &Arc<Request>) -> Option<&OpenAttempt> {
-        self.attempts.iter().find(|attempt| attempt.is_of(request))
+    pub(super) fn of(&self, request: &Arc<Request>) -> Option<&OpenChange> {
+        self.changes.iter().find(|open| open.is_of(request))
     }
 
-    /// Whether another attempt can be recorded. One that repeats an earlier one takes its place.
-    pub(super) fn has_room(&self, attempt: &OpenAttempt) -> bool {
-        self.attempts.len() < OPEN_ATTEMPTS
-            || self.attempts.iter().any(|earlier| earlier.repeats(attempt))
+    /// Whether another change can be recorded. One that repeats an earlier one takes its place.
+    pub(super) fn has_room(&self, open: &OpenChange) -> bool {
+        self.changes.len() < MAX_OPEN_CHANGES
+            || self.changes.iter().any(|earlier| earlier.repeats(open))
     }
 
-    /// Records an attempt that is about to be sent.
-    pub(super) fn begin(&mut self, attempt: OpenAttempt) {
-        // An attempt without a condition stays open after a later one was applied.
-        self.was_unknown = self.is_unknown || !self.attempts.is_empty();
+    /// Records a change that is about to be sent.
+    pub(super) fn begin(&mut self, open: OpenChange) {
+        // A change without a condition stays open after a later one was applied.
+        self.was_unknown = self.is_unknown || !self.changes.is_empty();
         self.is_unknown = true;
         // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
-        let last = self.attempts.iter().rposition(|earlier| earlier.repeats(&attempt));
+        let last = self.changes.iter().rposition(|earlier| earlier.repeats(&open));
         let mut at = 0..;
-        self.attempts.retain(|earlier| at.next() == last || !earlier.repeats(&attempt));
-        self.attempts.push(attempt);
+        self.changes.retain(|earlier| at.next() == last || !earlier.repeats(&open));
+        self.changes.push(open);
     }
 
-    /// Closes the attempt of a request that the service refused.
+    /// Closes the change of a request that the service refused.
     pub(super) fn close(&mut self, request: &Arc<Request>) {
         self.remove(request);
-        self.is_unknown = self.was_unknown && !self.attempts.is_empty();
+        self.is_unknown = self.was_unknown && !self.changes.is_empty();
     }
 
-    /// Leaves the attempt of a request open, in place of an earlier one that it repeats.
+    /// Leaves the change of a request open, in place of an earlier one that it repeats.
     pub(super) fn leave_open(&mut self, request: &Arc<Request>) {
-        let Some(attempt) = self.of(request).cloned() else { return };
-        self.attempts.retain(|it| it.is_of(request) || !it.repeats(&attempt));
+        let Some(open) = self.of(request).cloned() else { return };
+        self.changes.retain(|it| it.is_of(request) || !it.repeats(&open));
     }
 
-    /// Removes the attempt of a request that was applied, and those under an earlier ETag, which the service refuses
+    /// Removes the change of a request that was applied, and those under an earlier ETag, which the service refuses
     /// from here on.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
-        let earlier = self.attempts.iter_mut().take_while(|attempt| !attempt.is_of(request));
-        earlier.for_each(|attempt| attempt.is_superseded = true);
-        self.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
+        let earlier = self.changes.iter_mut().take_while(|open| !open.is_of(request));
+        earlier.for_each(|open| open.is_superseded = true);
+        self.changes.retain(|open| !open.is_fenceable() && !open.is_of(request));
         self.is_unknown = false;
     }
 
-    /// Removes the attempt of a request that was not applied.
+    /// Removes the change of a request that was not applied.
     pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
         self.remove(request);
-        self.is_unknown &= !self.attempts.is_empty();
+        self.is_unknown &= !self.changes.is_empty();
     }
 
-    /// Removes the attempt of a request whose outcome does not change that of the last change.
+    /// Removes the change of a request whose outcome does not change that of the last change.
     pub(super) fn remove(&mut self, request: &Arc<Request>) {
-        self.attempts.retain(|attempt| !attempt.is_of(request));
+        self.changes.retain(|open| !open.is_of(request));
     }
 }
