@@ -7,14 +7,17 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 mod head;
+mod message;
 mod read;
+mod template;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use std::fmt;
 
-pub use read::{Message, Part, Parts, first_status};
+pub use message::Message;
+pub use read::{Part, Parts, first_status};
 pub use write::{Writer, header_lines, media_type};
 
 /// The longest boundary that RFC 2046 allows.

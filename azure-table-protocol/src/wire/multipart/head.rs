@@ -35,20 +35,37 @@ impl<'a> Head<'a> {
         Ok((head, rest))
     }
 
-    /// Keeps the value of a known header. A second header with its name must have the same value.
-    fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
-        let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
+    /// The lines of all headers.
+    pub(super) const fn lines(&self) -> &'a [u8] {
+        self.lines
+    }
+
+    pub(super) const fn set_lines(&mut self, lines: &'a [u8]) {
+        self.lines = lines;
+    }
+
+    /// Whether the value of this header is kept.
+    pub(super) fn keeps(name: &[u8]) -> bool {
+        Self::default().known(name.trim_ascii()).is_some()
+    }
+
+    /// The place of the value of a known header.
+    fn known(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
         let (known, kept) = match name.len() {
             4 => ("ETag", &mut self.etag),
             10 => ("Content-ID", &mut self.content_id),
             12 => ("Content-Type", &mut self.content_type),
             14 => ("Content-Length", &mut self.content_length),
             25 => ("Content-Transfer-Encoding", &mut self.transfer_encoding),
-            _ => return Ok(()),
+            _ => return None,
         };
-        if !is(name, known) {
-            return Ok(());
-        }
+        is(name, known).then_some(kept)
+    }
+
+    /// Keeps the value of a known header. A second header with its name must have the same value.
+    pub(super) fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+        let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
+        let Some(kept) = self.known(name) else { return Ok(()) };
         let value = value.trim_ascii();
         if !is_text(value) {
             return Err(MultipartError::Head);

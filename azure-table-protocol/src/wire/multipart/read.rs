@@ -1,11 +1,13 @@
 //! Reading a body of parts. Nothing is copied; lines end with CRLF or LF. Only the headers that the client uses are
 //! picked out of the lines.
 
-use http::{HeaderMap, Method, StatusCode};
+use http::StatusCode;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
 use super::head::{Head, is, line_feed, split_line};
+use super::message::{Message, status_of_line};
+use super::template::Template;
 use super::{MultipartError, boundary_of};
 
 /// A batch, and a changeset in it.
@@ -20,6 +22,8 @@ pub struct Parts<'a> {
     rest: &'a [u8],
     is_closed: bool,
     depth: u8,
+    /// The first message.
+    template: Option<Template<'a>>,
 }
 
 /// One part.
@@ -28,14 +32,6 @@ pub enum Part<'a> {
     Message(Message<'a>),
     /// A changeset, or the response to one.
     Parts(Parts<'a>),
-}
-
-/// An HTTP request or an HTTP response.
-#[derive(Debug)]
-pub struct Message<'a> {
-    start: &'a str,
-    head: Head<'a>,
-    pub body: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
@@ -51,11 +47,43 @@ impl<'a> Parts<'a> {
         let boundary = boundary_of(media_type).ok_or(MultipartError::Boundary)?;
         let boundary = Box::new(Finder::new(&format!("--{boundary}")).into_owned());
         let first = Delimiter::find(body, 0, &boundary).ok_or(MultipartError::Truncated)?;
-        Ok(Self { boundary, rest: &body[first.after..], is_closed: first.closes, depth })
+        let (rest, is_closed) = (&body[first.after..], first.closes);
+        Ok(Self { boundary, rest, is_closed, depth, template: None })
+    }
+
+    #[cfg(test)]
+    pub(super) fn forget_first(&mut self) {
+        self.template = None;
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_next_similar(&self) -> bool {
+        self.similar_part().is_some()
+    }
+
+    /// Returns the next part if it is like the first one.
+    fn similar_part(&self) -> Option<(Message<'a>, Delimiter)> {
+        let rest = self.rest;
+        let (message, after) = self.template.as_ref()?.read(rest)?;
+        let from = rest.len() - after.len();
+        let length = message.head.content_length.map_or(Some(0), number)?;
+        let to = from.checked_add(length).filter(|to| *to <= rest.len())?;
+        let line = if rest[to..].starts_with(b"\r\n") { to + 2 } else { to };
+        let is_line = line.checked_sub(1).is_none_or(|before| rest[before] == b'\n');
+        if !is_line || !rest[line..].starts_with(self.boundary.needle()) {
+            return None;
+        }
+        let end = Delimiter::at(rest, line, &self.boundary)?;
+        Some((Message { body: &rest[from..to], ..message }, end))
     }
 
     fn part(&mut self) -> Result<Part<'a>, MultipartError> {
         let rest = self.rest;
+        if let Some((message, end)) = self.similar_part() {
+            self.rest = &rest[end.after..];
+            self.is_closed = end.closes;
+            return Ok(Part::Message(message));
+        }
         let Some(mut end) = Delimiter::find(rest, 0, &self.boundary) else {
             let is_over = rest.trim_ascii().is_empty();
             return Err(if is_over {
@@ -64,7 +92,8 @@ impl<'a> Parts<'a> {
                 MultipartError::Truncated
             });
         };
-        let (head, content) = Head::read(&rest[..end.line])?;
+        let line = end.line;
+        let (head, content) = Head::read(&rest[..line])?;
         if !head.transfer_encoding.is_none_or(is_identity) {
             return Err(MultipartError::MediaType);
         }
@@ -74,8 +103,7 @@ impl<'a> Parts<'a> {
             let from = end.line - message.body.len();
             let to = match message.head.content_length {
                 Some(length) => {
-                    let length = std::str::from_utf8(length).ok().and_then(|it| it.parse().ok());
-                    let length: usize = length.ok_or(MultipartError::Length)?;
+                    let length = number(length).ok_or(MultipartError::Length)?;
                     from.checked_add(length).filter(|to| *to <= rest.len())
                 }
                 None => Some(end.before.max(from)),
@@ -90,6 +118,11 @@ impl<'a> Parts<'a> {
                 return Err(MultipartError::Length);
             }
             message.body = &rest[from..to];
+            if self.template.is_none() {
+                let text = content.trim_ascii_start();
+                let head = &rest[..rest[..line].len() - text.len()];
+                self.template = Template::new(head, text, &message);
+            }
             Part::Message(message)
         } else {
             let kind = multipart(media_type).ok_or(MultipartError::MediaType)?;
@@ -134,6 +167,10 @@ fn is_identity(encoding: &[u8]) -> bool {
     ["binary", "8bit", "7bit"].iter().any(|known| is(encoding, known))
 }
 
+fn number(text: &[u8]) -> Option<usize> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
 fn is_http(media_type: &[u8]) -> bool {
     let kind = memchr(b';', media_type).map_or(media_type, |end| &media_type[..end]);
     is(kind.trim_ascii(), "application/http")
@@ -142,67 +179,6 @@ fn is_http(media_type: &[u8]) -> bool {
 /// Returns the media type if it is `multipart/mixed`.
 fn multipart(media_type: &[u8]) -> Option<&str> {
     std::str::from_utf8(media_type).ok().filter(|kind| boundary_of(kind).is_some())
-}
-
-impl<'a> Message<'a> {
-    /// A message whose body extends to the end.
-    pub(super) fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
-        let (start, rest) = split_line(text.trim_ascii_start());
-        let start = std::str::from_utf8(start).map_err(|_| MultipartError::Head)?;
-        let (head, body) = Head::read(rest)?;
-        Ok(Self { start, head, body })
-    }
-
-    /// The method and the address of a request. Some clients do not encode blanks in addresses.
-    pub fn request(&self) -> Result<(Method, &'a str), MultipartError> {
-        let line = self.start.split_once(' ').and_then(|(method, rest)| {
-            let (target, version) = rest.rsplit_once(' ')?;
-            let target = target.trim();
-            (version.starts_with("HTTP/1.") && !target.is_empty()).then_some((method, target))
-        });
-        let (method, target) = line.ok_or(MultipartError::Head)?;
-        let method = Method::from_bytes(method.as_bytes()).map_err(|_| MultipartError::Head)?;
-        Ok((method, target))
-    }
-
-    /// The status of a response.
-    pub fn status(&self) -> Result<StatusCode, MultipartError> {
-        status_of_line(self.start.as_bytes())
-    }
-
-    pub fn content_id(&self) -> Option<&'a str> {
-        // The reader of the head refuses other bytes.
-        std::str::from_utf8(self.head.content_id?).ok()
-    }
-
-    pub fn etag(&self) -> Option<&'a str> {
-        std::str::from_utf8(self.head.etag?).ok()
-    }
-
-    pub fn headers(&self) -> Result<HeaderMap, MultipartError> {
-        self.head.to_map()
-    }
-
-    /// The names and values of the headers.
-    pub fn header_lines(
-        &self,
-    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        self.head.to_pairs()
-    }
-}
-
-/// The status in the first line of a response.
-fn status_of_line(line: &[u8]) -> Result<StatusCode, MultipartError> {
-    let rest = line.trim_ascii_start().strip_prefix(b"HTTP/1.").ok_or(MultipartError::Head)?;
-    let (_, rest) = split_word(rest);
-    let (status, _) = split_word(rest.trim_ascii_start());
-    StatusCode::from_bytes(status).map_err(|_| MultipartError::Head)
-}
-
-/// Splits before the first blank.
-fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
-    text.split_at(end)
 }
 
 /// A boundary line.

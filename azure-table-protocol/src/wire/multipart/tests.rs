@@ -368,3 +368,103 @@ const PIECES: [&str; 12] = [
     "GET /T HTTP/1.1\n",
     "HTTP/1.1 200 OK\n",
 ];
+
+/// Parts with all of their values, or the error that ends them.
+fn described<'a>(
+    mut parts: Parts<'a>,
+    mut before: impl FnMut(&mut Parts<'a>),
+) -> Vec<Result<String, MultipartError>> {
+    let mut all = Vec::new();
+    loop {
+        before(&mut parts);
+        let Some(part) = parts.next() else { return all };
+        all.push(part.map(|part| match part {
+            Part::Message(it) => format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?}",
+                it.request(),
+                it.status(),
+                it.content_id(),
+                it.etag(),
+                it.headers(),
+                it.body
+            ),
+            Part::Parts(parts) => format!("{parts:?}"),
+        }));
+    }
+}
+
+/// Lines of a part. The first ones are frequent.
+const LINES: [&str; 20] = [
+    "ETag: W/\"1\"\r\n",
+    "ETag: W/\"2\"\r\n",
+    "Content-ID: 1\r\n",
+    "Content-ID: 2\r\n",
+    "Location: /T(PartitionKey='p',RowKey='1')\r\n",
+    "Location: /T(PartitionKey='p',RowKey='22')\r\n",
+    "Content-Length: 3\r\n",
+    "Content-Length: 0\r\n",
+    "content-length: x\r\n",
+    "ETag: \u{7}\r\n",
+    "Content-Type: text\r\n",
+    "X: \n",
+    "X\r\n",
+    "--b: 1\r\n",
+    "--b\r\n",
+    "\r\n",
+    " HTTP/1.1 200 OK\r\n",
+    "Content-Transfer-Encoding: base64\r\n",
+    "--b--\r\n",
+    "abc\r\n",
+];
+
+proptest! {
+    /// Comparing a part with the first one does not change what is read.
+    #[test]
+    fn similar_parts_are_read_like_others(
+        lines in proptest::collection::vec(0..7_usize, 0..5),
+        edits in proptest::collection::vec((0..5_usize, 0..3_u8, 0..LINES.len(), any::<prop::sample::Index>()), 0..6),
+        length in 0..5_usize,
+    ) {
+        let part: Vec<&str> = ["Content-Type: application/http\r\n", "\r\n", "HTTP/1.1 204 No Content\r\n"]
+            .into_iter()
+            .chain(lines.into_iter().map(|at| LINES[at]))
+            .chain(["\r\n", "abc"[..length.min(3)].into(), "\r\n"])
+            .collect();
+        let mut parts = vec![part; 4];
+        for (part, edit, line, at) in edits {
+            let Some(part) = parts.get_mut(part) else { continue };
+            let at = at.index(part.len().max(1));
+            match edit {
+                0 => part.insert(at.min(part.len()), LINES[line]),
+                1 if at < part.len() => part[at] = LINES[line],
+                _ if at < part.len() => drop(part.remove(at)),
+                _ => {}
+            }
+        }
+        let parts: String = parts.iter().map(|part| format!("--b\r\n{}", part.concat())).collect();
+        let body = format!("{parts}--b--\r\n");
+        let read = || Parts::read(KIND, body.as_bytes()).unwrap();
+        prop_assert_eq!(described(read(), |_| {}), described(read(), Parts::forget_first), "{}", body);
+    }
+}
+
+#[test]
+fn the_parts_of_a_response_are_compared_with_the_first_one() {
+    let part = |at: usize| {
+        format!(
+            "--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+             HTTP/1.1 204 No Content\r\nETag: W/\"{at}\"\r\nContent-ID: {at}\r\nCache-Control: no-cache\r\n\r\n\r\n"
+        )
+    };
+    let body: String = (0..3).map(part).chain(["--b--\r\n".to_owned()]).collect();
+    let mut parts = Parts::read(KIND, body.as_bytes()).unwrap();
+    assert!(!parts.is_next_similar());
+    for at in 0..3 {
+        assert_eq!(parts.is_next_similar(), at > 0);
+        let Some(Ok(Part::Message(message))) = parts.next() else { panic!() };
+        assert_eq!(message.etag(), Some(&*format!("W/\"{at}\"")));
+        assert_eq!(message.content_id(), Some(&*at.to_string()));
+        assert_eq!(message.headers().unwrap().len(), 3);
+    }
+    assert!(parts.next().is_none());
+}
