@@ -441,8 +441,8 @@ proptest! {
                 _ => {}
             }
         }
-        let parts: String = parts.iter().map(|part| format!("--b\r\n{}", part.concat())).collect();
-        let body = format!("{parts}--b--\r\n");
+        let parts: Vec<_> = parts.iter().map(|part| part.concat()).collect();
+        let body = format!("--b\r\n{}--b--\r\n", parts.join("--b\r\n"));
         let read = || Parts::read(KIND, body.as_bytes()).unwrap();
         prop_assert_eq!(described(read(), |_| {}), described(read(), Parts::forget_first), "{}", body);
     }
