@@ -16,6 +16,31 @@ pub(super) struct Head<'a> {
     pub(super) etag: Option<&'a [u8]>,
 }
 
+/// A header whose value is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known {
+    ETag,
+    ContentId,
+    ContentType,
+    ContentLength,
+    TransferEncoding,
+}
+
+impl Known {
+    /// Returns the header of this name.
+    pub(super) fn of(name: &[u8]) -> Option<Self> {
+        let (usual, known) = match name.len() {
+            4 => ("ETag", Self::ETag),
+            10 => ("Content-ID", Self::ContentId),
+            12 => ("Content-Type", Self::ContentType),
+            14 => ("Content-Length", Self::ContentLength),
+            25 => ("Content-Transfer-Encoding", Self::TransferEncoding),
+            _ => return None,
+        };
+        is(name, usual).then_some(known)
+    }
+}
+
 impl<'a> Head<'a> {
     /// Reads the headers up to the first empty line, and returns the rest. A part with an empty body may lack
     /// the empty line, because the line end before the boundary looks like it.
@@ -44,28 +69,24 @@ impl<'a> Head<'a> {
         self.lines = lines;
     }
 
-    /// Whether the value of this header is kept.
-    pub(super) fn keeps(name: &[u8]) -> bool {
-        Self::default().known(name.trim_ascii()).is_some()
-    }
-
-    /// The place of the value of a known header.
-    fn known(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
-        let (known, kept) = match name.len() {
-            4 => ("ETag", &mut self.etag),
-            10 => ("Content-ID", &mut self.content_id),
-            12 => ("Content-Type", &mut self.content_type),
-            14 => ("Content-Length", &mut self.content_length),
-            25 => ("Content-Transfer-Encoding", &mut self.transfer_encoding),
-            _ => return None,
-        };
-        is(name, known).then_some(kept)
-    }
-
-    /// Keeps the value of a known header. A second header with its name must have the same value.
-    pub(super) fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+    /// Keeps the value of a known header.
+    fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
-        let Some(kept) = self.known(name) else { return Ok(()) };
+        match Known::of(name) {
+            Some(known) => self.keep(known, value),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the value of a header. A second header with its name must have the same value.
+    pub(super) fn keep(&mut self, known: Known, value: &'a [u8]) -> Result<(), MultipartError> {
+        let kept = match known {
+            Known::ETag => &mut self.etag,
+            Known::ContentId => &mut self.content_id,
+            Known::ContentType => &mut self.content_type,
+            Known::ContentLength => &mut self.content_length,
+            Known::TransferEncoding => &mut self.transfer_encoding,
+        };
         let value = value.trim_ascii();
         if !is_text(value) {
             return Err(MultipartError::Head);

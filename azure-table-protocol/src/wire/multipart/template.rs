@@ -1,7 +1,7 @@
 //! Reads a part by comparing it with an earlier one. The parts of a batch differ in a few values only, such as ETags, so
 //! that their other lines are compared, and not read again.
 
-use super::head::{Head, line_feed, split_line};
+use super::head::{Head, Known, line_feed, split_line};
 use super::message::Message;
 
 /// A message of a body of parts, by its lines.
@@ -22,8 +22,7 @@ struct Line<'a> {
     text: &'a [u8],
     /// With the colon.
     name: &'a [u8],
-    /// Whether its value is kept.
-    is_kept: bool,
+    known: Option<Known>,
 }
 
 impl<'a> Template<'a> {
@@ -42,7 +41,7 @@ impl<'a> Template<'a> {
             if name.starts_with(b"-") || lines.iter().any(|line| line.name == name) {
                 return None;
             }
-            lines.push(Line { text, name, is_kept: Head::keeps(&text[..colon]) });
+            lines.push(Line { text, name, known: Known::of(text[..colon].trim_ascii()) });
             left = rest;
         }
         Some(Self { part_head, start: message.start, start_line, lines })
@@ -72,8 +71,8 @@ impl<'a> Template<'a> {
             } else {
                 line_feed(rest.starts_with(line.name).then_some(rest)?)? + 1
             };
-            if line.is_kept {
-                head.keep_known(split_line(&rest[..end]).0).ok()?;
+            if let Some(known) = line.known {
+                head.keep(known, &rest[line.name.len()..end]).ok()?;
             }
             rest = &rest[end..];
         }
