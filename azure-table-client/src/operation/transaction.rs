@@ -30,6 +30,9 @@ pub(crate) use response::{committed, only};
 
 pub(super) const PATH: &str = "/$batch";
 
+/// The number of operations for which the second operation of a transaction reserves memory.
+const FURTHER_OPERATIONS: usize = 16;
+
 /// The operations of a transaction, as they will be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -240,6 +243,11 @@ impl Batch {
         self.begin()?;
         let index = self.len();
         let end = self.body.len();
+        if index == 1 {
+            // The next operations are often as long as the first one.
+            self.body.reserve(FURTHER_OPERATIONS * end);
+            self.writes.reserve(FURTHER_OPERATIONS);
+        }
         let target = &self.target;
         let is_tunnelled = target.protocol.tunnels_in_batch(head.method);
         let tunnelled = if is_tunnelled { "X-HTTP-Method: MERGE\r\n" } else { "" };
