@@ -216,7 +216,7 @@ impl Reply {
             return Ok((self.requested, Form { typed: true, selected: request.selects }));
         };
         // Nearly all responses name the requested media type as the service writes it.
-        let rest = kind.as_bytes().strip_prefix(self.requested.accept().as_bytes());
+        let rest = kind.as_bytes().strip_prefix(self.requested.accepted().as_bytes());
         let format = if rest.is_some_and(|rest| matches!(rest, [] | [b';', ..])) {
             Some(self.requested)
         } else {

@@ -21,10 +21,16 @@ impl PayloadFormat {
 
     /// Returns the `Accept` header of the format.
     pub fn accept(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
+        HeaderValue::from_static(self.accepted())
+    }
+
+    /// Returns the media types in the `Accept` header of the format.
+    #[inline]
+    pub fn accepted(self) -> &'static str {
+        match self {
             Self::Json(level) => level.media_type(),
             Self::Atom => "application/atom+xml,application/xml",
-        })
+        }
     }
 
     /// Returns the media type of request bodies.
