@@ -56,6 +56,7 @@ pub use report::{BulkError, BulkReport, Cause, Progress, RowOutcome, RowResult};
 use crate::client::TableClient;
 use crate::entity::TableEntity;
 use crate::error::Error;
+use crate::operation::Proof;
 use crate::pipeline::RetryPolicy;
 use concurrency::Concurrency;
 use operation::{InvalidRow, Job, Row};
@@ -103,6 +104,7 @@ pub struct Bulk<T> {
     window: usize,
     give_up_after: Duration,
     retry: Option<RetryPolicy>,
+    proof: Option<Proof>,
     keeps_all: bool,
     any_version: bool,
     monitor: BulkMonitor,
@@ -132,6 +134,7 @@ impl<T: TableEntity> Bulk<T> {
             window: WINDOW_ROWS,
             give_up_after: GIVE_UP_AFTER,
             retry: None,
+            proof: None,
             keeps_all: false,
             any_version: false,
             monitor: BulkMonitor::new(clock),
@@ -166,6 +169,13 @@ impl<T: TableEntity> Bulk<T> {
     /// Sets the retry policy of requests that were not throttled, in place of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
+        self
+    }
+
+    /// Sets the proof that the program accepts for the outcome of a row, in place of the client's
+    /// [proof](crate::TableServiceClientBuilder::proof).
+    pub fn proof(mut self, proof: Proof) -> Self {
+        self.proof = Some(proof);
         self
     }
 
@@ -267,6 +277,7 @@ impl<T: TableEntity> Bulk<T> {
         let job = Job { target, run_id };
         let run = Run {
             retry: self.retry.unwrap_or_else(|| core.retry.clone()),
+            proof: self.proof,
             earlier: self.monitor.is_resumed().then(|| core.clock.instant()),
             core,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::filter::{Filter, KeyOrder};
-use crate::operation::Target;
 use crate::operation::query::ScanPolicy;
+use crate::operation::{Proof, Target};
 use crate::pipeline::Pipeline;
 
 /// The shared state of a client. It dereferences to its pipeline.
@@ -17,18 +17,14 @@ pub(crate) struct ClientCore {
 }
 
 /// The settings of queries and of the outcomes of writes. The pipeline does not read them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) scans: ScanPolicy,
     pub(crate) limits: QueryLimits,
     /// The limit on the comparisons of a filter, instead of the one of the dialect.
     pub(crate) max_comparisons: Option<usize>,
-    /// Whether rows are read back when the outcome of a write is unknown.
-    pub(crate) resolves: bool,
-    /// Whether a matching state proves nothing.
-    pub(crate) exact: bool,
-    /// Whether a matching state proves a conditional update.
-    pub(crate) accept_matching_state: bool,
+    /// The accepted proof of the outcomes of writes.
+    pub(crate) proof: Proof,
     /// The column that holds the id of the last write.
     pub(crate) write_id: Option<Arc<str>>,
 }
@@ -46,20 +42,6 @@ impl QueryLimits {
         Self {
             deadline: self.deadline.or(client.deadline),
             max_rows: self.max_rows.or(client.max_rows),
-        }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            scans: ScanPolicy::default(),
-            limits: QueryLimits::default(),
-            max_comparisons: None,
-            resolves: true,
-            exact: false,
-            accept_matching_state: false,
-            write_id: None,
         }
     }
 }

@@ -114,8 +114,7 @@ impl Error {
 
     /// Whether the outcome is unknown and the rows are in the state that the write leaves. Another program
     /// that wrote the same values can be the cause. A program whose updates may be repeated without harm
-    /// can let this count as success:
-    /// [`accept_matching_state`](crate::client::Call::accept_matching_state).
+    /// can let this count as success: [`Proof::MatchingUpdate`](crate::Proof::MatchingUpdate).
     pub fn state_matches(&self) -> bool {
         self.0.matching_state.is_some()
     }

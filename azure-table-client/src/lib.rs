@@ -129,7 +129,7 @@ pub use crate::client::table::TableClient;
 pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorKind, Outcome};
-pub use crate::operation::{Confirmation, Location, Stored, Written};
+pub use crate::operation::{Confirmation, Location, Proof, Stored, Written};
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
 pub use crate::query::Continuation;
 #[doc = include_str!("../docs/links.md")]

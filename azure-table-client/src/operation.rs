@@ -9,6 +9,7 @@ pub(crate) mod key;
 mod location;
 pub(crate) mod origin;
 pub(crate) mod page_token;
+mod proof;
 pub(crate) mod query;
 mod reply;
 mod results;
@@ -27,6 +28,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use uuid::Uuid;
 
 pub use location::Location;
+pub use proof::Proof;
 pub(crate) use reply::{Reply, Signed, is_missing};
 pub use results::{Confirmation, ResponseInfo, Stored, Written};
 pub(crate) use server_wait::server_wait;

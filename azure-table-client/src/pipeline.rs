@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
-use crate::operation::{Location, Reply, Request, transaction, unsupported};
+use crate::operation::{Location, Proof, Reply, Request, transaction, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
@@ -71,10 +71,8 @@ pub(crate) struct CallOptions {
     pub(crate) whole_deadline: Option<Duration>,
     /// The format of the response.
     pub(crate) format: Option<PayloadFormat>,
-    /// Whether a matching state proves nothing.
-    pub(crate) exact: Option<bool>,
-    /// Whether a matching state proves a conditional update.
-    pub(crate) accept_matching_state: Option<bool>,
+    /// The accepted proof of the outcomes of writes, in place of the client's.
+    pub(crate) proof: Option<Proof>,
     /// Whether reads must not use the secondary, which may lag behind.
     pub(crate) primary_only: bool,
 }

@@ -11,7 +11,9 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use azure_table_client::entity::codec::as_json;
-use azure_table_client::{Confirmation, ETag, EntityKey, ErrorKind, TableClient, TableEntity};
+use azure_table_client::{
+    Confirmation, ETag, EntityKey, ErrorKind, Proof, TableClient, TableEntity,
+};
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -232,7 +234,7 @@ impl<E: Serialize + DeserializeOwned> EventStream<E> {
             transaction = transaction.insert(&EventRow::new(&self.stream, version, id, text));
         }
         // The head row has the id of this append, so a matching state is this append's.
-        let committed = transaction.accept_matching_state(true).await?;
+        let committed = transaction.proof(Proof::MatchingUpdate).await?;
         if committed.confirmation == Confirmation::Response {
             let etag = committed.operations.first().and_then(|head| head.etag.clone());
             self.known = etag.map(|etag| Head { version: last, etag: Some(etag) });

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::entity::IntoKey;
 use azure_table_client::{
-    Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, TableClient,
-    TableEntity,
+    Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, Proof,
+    TableClient, TableEntity,
 };
 use futures_util::future::{Either, select};
 use uuid::Uuid;
@@ -245,7 +245,7 @@ impl Lease {
             Some(etag) => self.table.merge(&row, etag),
         };
         // The id and the number of the write are in the row, so that a row in this state proves the write.
-        let call = call.accept_matching_state(true).deadline(self.ttl / 3);
+        let call = call.proof(Proof::MatchingUpdate).deadline(self.ttl / 3);
         // Another program may see the first attempt, although the client reports a later one.
         let sent = self.table.clock().instant();
         let etag = match call.await {

@@ -12,7 +12,9 @@ use std::marker::PhantomData;
 use azure_table_client::client::{Query, Transaction};
 use azure_table_client::entity::{IntoKey, KeyRange, TableEntity};
 use azure_table_client::filter::Filter;
-use azure_table_client::{DynamicEntity, EntityKey, Error as ClientError, Outcome, TableClient};
+use azure_table_client::{
+    DynamicEntity, EntityKey, Error as ClientError, Outcome, Proof, TableClient,
+};
 use uuid::Uuid;
 
 use crate::delivery::was_never_applied;
@@ -130,7 +132,7 @@ impl<W: TableEntity> Outbox<W> {
         let items = self.table.with_entity::<State>();
         let found = items.get(&key).primary_only().await?;
         let row = row::resumed(&key, &found);
-        match self.table.merge(&row, &found.etag).accept_matching_state(true).await {
+        match self.table.merge(&row, &found.etag).proof(Proof::MatchingUpdate).await {
             Ok(_) => Ok(()),
             Err(error) if was_never_applied(&error) => Err(error.into()),
             Err(error) => match items.get_if_exists(&key).primary_only().await {

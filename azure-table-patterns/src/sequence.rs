@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use azure_table_client::entity::IntoKey;
 use azure_table_client::{
-    DynamicEntity, EntityKey, Error as ClientError, Stored, TableClient, TableEntity,
+    DynamicEntity, EntityKey, Error as ClientError, Proof, Stored, TableClient, TableEntity,
 };
 
 use crate::{Error, backoff, input};
@@ -104,7 +104,7 @@ impl Sequence {
             Some(read) => self.table.merge(&row, &read.etag),
         };
         // Another program that reserves as many numbers leaves the same row.
-        call.exact().await.map(drop)
+        call.proof(Proof::WriteId).await.map(drop)
     }
 }
 

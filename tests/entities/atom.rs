@@ -10,8 +10,8 @@ use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, RetryPolicy,
-    ServiceVersion, TableClient, TableEntity, TableServiceClient,
+    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, Proof,
+    RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_tests::scripted::{Scripted, response};
 use bytes::Bytes;
@@ -269,7 +269,7 @@ async fn lost_replies_are_read_back_in_the_version_of_the_paper() {
     mock.faults().add(Fault::lose_reply().on_writes().times(1));
     let changed = Blog { text: "new".into(), ..blog("1") };
     let transaction = blogs.transaction().replace(&changed, &inserted.etag).insert(&blog("2"));
-    let committed = transaction.accept_matching_state(true).await.unwrap();
+    let committed = transaction.proof(Proof::MatchingUpdate).await.unwrap();
     assert!(committed.confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.query().await.unwrap()[..], [changed, blog("2")]);
 }

@@ -8,7 +8,7 @@ use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
-    DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, RetryPolicy,
+    DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, Proof, RetryPolicy,
     ServiceVersion, TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 
@@ -128,7 +128,7 @@ async fn a_lost_write_is_read_back() {
     let inserted = blogs.insert(&row(1)).await.unwrap();
     let lose = || mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     lose();
-    let merged = blogs.merge(&row(2), &inserted.etag).accept_matching_state(true).await.unwrap();
+    let merged = blogs.merge(&row(2), &inserted.etag).proof(Proof::MatchingUpdate).await.unwrap();
     assert!(merged.confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.get(key("1")).await.unwrap().etag, merged.etag);
     lose();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use azure_table_client::bulk::{BulkOperation, RowOutcome};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, Operation, Outcome, TableClient};
+use azure_table_client::{DynamicEntity, Operation, Outcome, Proof, TableClient};
 use futures_util::stream;
 
 /// Files that may use a generator in the program, with the reason.
@@ -27,7 +27,7 @@ const KEY: (&str, &str) = ("p", "r");
 fn program(mock: &MockTableService) -> TableClient<DynamicEntity> {
     mock.client_builder()
         .write_id_column("WriteId")
-        .exact(true)
+        .proof(Proof::WriteId)
         .build()
         .unwrap()
         .table_named("Rows")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use azure_table_client::auth::Credential;
 use azure_table_client::transport::HyperTransport;
 use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient, TableServiceClient,
+    DynamicEntity, ErrorKind, IfMatch, Outcome, Proof, RetryPolicy, TableClient, TableServiceClient,
 };
 use azure_table_tests::SocketTransport;
 use futures_util::future::join_all;
@@ -99,7 +99,7 @@ async fn respond(mut socket: TcpStream) {
 fn client(endpoint: &str) -> TableClient<DynamicEntity> {
     let builder = TableServiceClient::builder(endpoint, Credential::Anonymous)
         .retry(RetryPolicy::none())
-        .resolve_outcomes(false)
+        .proof(Proof::Response)
         .try_timeout(Duration::from_secs(5));
     TRANSPORT.of(builder).build().unwrap().table_named("Blogs")
 }

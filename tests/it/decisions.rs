@@ -13,7 +13,7 @@ use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpResponse, TransportErrorKind};
 use azure_table_client::{
-    DynamicEntity, Error, ErrorKind, IfMatch, Location, LocationMode, Outcome, RetryPolicy,
+    DynamicEntity, Error, ErrorKind, IfMatch, Location, LocationMode, Outcome, Proof, RetryPolicy,
     TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, json_error, response};
@@ -69,7 +69,7 @@ fn builder(script: &Arc<Scripted>) -> TableServiceClientBuilder {
         .transport(script.clone())
         .clock(Arc::new(TokioClock::starting_at(start)))
         .try_timeout(Duration::from_secs(30))
-        .resolve_outcomes(false)
+        .proof(Proof::Response)
 }
 
 /// A service whose first attempts meet these outcomes, and the others succeed.

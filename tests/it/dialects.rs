@@ -13,7 +13,7 @@ use azure_table_client::auth::SharedKey;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
-    Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, RetryPolicy,
+    Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, Proof, RetryPolicy,
     ServiceVersion, TableServiceClient, TableServiceClientBuilder,
 };
 use azure_table_tests::scripted::Scripted;
@@ -104,7 +104,7 @@ async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
     change.set("A", 5);
     // If the merge were parsed as an insert, it would look lost: the row has more properties.
     let committed = blogs.transaction().merge(&change, &etag).insert(&DynamicEntity::new("p", "s"));
-    let committed = committed.accept_matching_state(true);
+    let committed = committed.proof(Proof::MatchingUpdate);
     assert!(committed.await.unwrap().confirmation != azure_table_client::Confirmation::Response);
     assert_eq!(blogs.get(("p", "r")).await.unwrap().get::<i32>("B").unwrap(), Ok(2));
 }

@@ -7,13 +7,13 @@ use azure_table_client::client::ScanPolicy;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
-    DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, RetryPolicy,
-    TableClient, TableServiceClientBuilder,
+    DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, Proof,
+    RetryPolicy, TableClient, TableServiceClientBuilder,
 };
 use tokio::time::{Instant, advance};
 
 fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
-    mock.client_builder().try_timeout(Duration::from_secs(30)).resolve_outcomes(false)
+    mock.client_builder().try_timeout(Duration::from_secs(30)).proof(Proof::Response)
 }
 
 /// A table whose client sends each request once.

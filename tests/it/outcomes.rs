@@ -10,7 +10,7 @@ use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::TransportErrorKind;
 use azure_table_client::{
-    DynamicEntity, ETag, Error, IfMatch, Operation, Outcome, RetryPolicy, TableClient,
+    DynamicEntity, ETag, Error, IfMatch, Operation, Outcome, Proof, RetryPolicy, TableClient,
     TableServiceClient,
 };
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
@@ -313,15 +313,15 @@ async fn a_last_attempt_without_a_reply_is_read_back() {
         (Write::Delete, BeforeCommit, Err(Outcome::Unknown)),
         (Write::DeleteAny, BeforeCommit, Err(Outcome::Unknown)),
     ] {
-        for resolves in [true, false] {
+        for proof in [Proof::Response, Proof::default()] {
             let Stage { mock, tag, .. } = stage(write, (loss, Other::Nothing), false, false).await;
             let lossy = lossy(&mock, (loss, Other::Nothing), false);
             let client = mock.client_builder().transport(lossy);
-            let client = client.retry(RetryPolicy::none()).resolve_outcomes(resolves);
+            let client = client.retry(RetryPolicy::none()).proof(proof);
             let table = client.build().unwrap().table_named("Blogs");
             let result = write.send(&table, tag).await.map_err(|error| error.outcome());
-            let expected = if resolves { expected } else { Err(Outcome::Unknown) };
-            assert_eq!(result, expected, "{write:?} {loss:?}, resolves: {resolves}");
+            let expected = if proof == Proof::Response { Err(Outcome::Unknown) } else { expected };
+            assert_eq!(result, expected, "{write:?} {loss:?}, {proof:?}");
         }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use azure_table_client::auth::{Credential, SasToken, SharedKey};
 use azure_table_client::transport::{HttpTransport, HyperTransport};
-use azure_table_client::{DynamicEntity, ErrorKind, Outcome, RetryPolicy, TableServiceClient};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, Outcome, Proof, RetryPolicy, TableServiceClient,
+};
 use reqwest::ClientBuilder;
 
 use crate::hostile_server::{HostileServer, response};
@@ -41,7 +43,7 @@ async fn no_redirect_is_followed() {
         let builder = || {
             TableServiceClient::builder(&server.endpoint, sas())
                 .retry(RetryPolicy::none())
-                .resolve_outcomes(false)
+                .proof(Proof::Response)
         };
         let mut services = vec![builder().build().unwrap()];
         let hyper = Arc::new(HyperTransport::new());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table_client::mock::{Fault, MockTableServer};
-use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use azure_table_client::{DynamicEntity, ErrorKind, Proof, RetryPolicy, TableServiceClient};
 
 use super::TRANSPORT;
 
@@ -34,7 +34,7 @@ async fn faults_over_http() {
             TableServiceClient::builder_from_connection_string(&server.connection_string())
                 .unwrap()
                 .retry(RetryPolicy::none())
-                .resolve_outcomes(false)
+                .proof(Proof::Response)
                 .try_timeout(Duration::from_millis(500));
         let service = TRANSPORT.of(builder).build().unwrap();
         let table = service.table_named::<DynamicEntity>("Blogs");

@@ -20,7 +20,8 @@ use super::window::Window;
 use crate::client_core::ClientCore;
 use crate::clock::Sleep;
 use crate::error::Error;
-use crate::pipeline::RetryPolicy;
+use crate::operation::Proof;
+use crate::pipeline::{CallOptions, RetryPolicy};
 use response::Response;
 
 /// The number of rows that are read before other tasks run.
@@ -44,6 +45,8 @@ pub(super) struct Run {
     pub(super) monitor: BulkMonitor,
     pub(super) callbacks: Callbacks,
     pub(super) retry: RetryPolicy,
+    /// The accepted proof of the outcomes of rows, in place of the client's.
+    pub(super) proof: Option<Proof>,
     /// The time after which a chunk is given up, and a partition without any success.
     pub(super) give_up_after: Duration,
     pub(super) health: Health,
@@ -156,6 +159,11 @@ impl Run {
         timer.as_mut().poll(context).map(|()| Event::Wake)
     }
 
+    /// The settings of the calls of the run.
+    fn options(&self) -> CallOptions {
+        CallOptions { proof: self.proof, ..CallOptions::default() }
+    }
+
     /// Sends as many chunks as may be in flight.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.concurrency.limit() {
@@ -168,7 +176,8 @@ impl Run {
             self.monitor.update(|progress| progress.in_flight += 1);
             // The time at which an earlier run sent a row is unknown.
             let first_sent = chunk.since.filter(|_| self.earlier.is_none());
-            let sent = response::send(Arc::clone(&self.core), chunk, now, first_sent);
+            let (core, options) = (Arc::clone(&self.core), self.options());
+            let sent = response::send(core, chunk, options, now, first_sent);
             self.in_flight.push(Box::pin(sent));
         }
     }

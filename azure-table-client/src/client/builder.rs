@@ -17,6 +17,7 @@ use crate::client_core::Settings;
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
 use crate::limits;
+use crate::operation::Proof;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{
     AcceptedCredentials, Budget, CurrentCredential, DEFAULT_TOKENS, Endpoint, LocationMode,
@@ -153,43 +154,21 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets whether rows are read back when the outcome of a write is unknown; they are by default.
+    /// Sets the proof that the program accepts for the outcome of a write whose response is lost or ambiguous;
+    /// [`Proof::MatchingState`] by default. A call, a transaction, a save and a bulk run can each replace it.
     ///
     /// A retry after a timeout or a broken connection may fail because the first attempt was applied: an insert
-    /// finds its own row (409), an update another ETag (412), a delete no row (404). The client then reads the
-    /// rows at the primary, within the deadline of the call, and decides by these rules:
-    ///
-    /// | evidence | result |
-    /// |---|---|
-    /// | the row has the [id](Self::write_id_column) of the write | applied; one row proves its transaction |
-    /// | an insert, a delete or an unconditional write: the row is in the state that the write leaves | success, as [`Confirmation::Comparison`](crate::Confirmation), unless [`exact`](Self::exact) |
-    /// | an update conditional on an ETag: the row is in the state that it leaves | unknown; [`Error::state_matches`] is true. Success with [`accept_matching_state`](Self::accept_matching_state) |
-    /// | the row still has the ETag that the write names | not applied so far. Not applied for certain once no attempt can arrive any more: after 15 minutes and margins with a key |
-    /// | anything else | unknown |
-    ///
-    /// For tables, the service's own "already exists" and "not found" count like a matching state. If no
-    /// response comes at all, the rows are read once, if there is time left.
-    pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
-        self.settings.resolves = resolve;
-        self
-    }
-
-    /// Sets whether a matching state never counts as success; see [`Call::exact`](super::Call::exact).
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.settings.exact = exact;
-        self
-    }
-
-    /// Sets whether a matching state proves updates that are conditional on an ETag; see
-    /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
-    pub fn accept_matching_state(mut self, accept: bool) -> Self {
-        self.settings.accept_matching_state = accept;
+    /// finds its own row (409), an update another ETag (412), a delete no row (404). Unless the proof is
+    /// [`Response`](Proof::Response), the client then reads the rows at the primary, within the deadline of the call.
+    /// The guide on [outcomes](crate::guide::outcomes#proof) has the rules by which it decides.
+    pub fn proof(mut self, proof: Proof) -> Self {
+        self.settings.proof = proof;
         self
     }
 
     /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated: a random one, or the
     /// one of [`Call::write_id`](super::Call::write_id). A row with the id proves that the write was applied; see
-    /// [`resolve_outcomes`](Self::resolve_outcomes). The entity's own value of that column is not sent.
+    /// [`Proof::WriteId`]. The entity's own value of that column is not sent.
     ///
     /// With ids, a 409 or 412 leads to a read-back even after a single attempt, because a proxy may have delivered
     /// the request twice. Without ids, for deletes, and if another program writes the row between the two deliveries, the

@@ -100,8 +100,8 @@ impl<T> Call<T> {
     }
 
     setters! { options:
-        deadline "the whole call", retry, client_request_id, format, primary_only, exact,
-        accept_matching_state, write_id
+        deadline "the whole call", retry, client_request_id, format, primary_only, proof,
+        write_id
     }
 
     async fn send(self) -> Result<T, Error> {

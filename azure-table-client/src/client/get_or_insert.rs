@@ -101,9 +101,7 @@ impl<'c, T> GetOrInsert<'c, T> {
 impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
     async fn send(self) -> Result<(Stored<T>, Outcome), Error> {
         let key = self.key?;
-        // Another program may have inserted the same.
-        let options = CallOptions { exact: Some(true), ..self.options };
-        let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
+        let mut rounds = Rounds::new(&self.table.core, self.rounds, self.options, false);
         let read = |options| self.table.get_if_exists(key.clone()).with_options(options);
         if let Some(stored) = rounds.send(read).await? {
             return Ok((stored, Outcome::NotApplied));

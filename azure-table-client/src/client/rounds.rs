@@ -6,6 +6,7 @@ use crate::client_core::ClientCore;
 use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
+use crate::operation::Proof;
 use crate::outcome;
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
@@ -32,11 +33,28 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn new(core: &ClientCore, most: u32, options: CallOptions) -> Self {
+    /// `is_idempotent` if the writes can be applied twice without harm.
+    pub(super) fn new(
+        core: &ClientCore,
+        most: u32,
+        options: CallOptions,
+        is_idempotent: bool,
+    ) -> Self {
+        let proof = match core.settings.proof {
+            Proof::Response => Proof::Response,
+            _ if is_idempotent => Proof::MatchingUpdate,
+            // Another program may have written the same values.
+            _ => Proof::WriteId,
+        };
         let whole = options.deadline.unwrap_or(core.deadline);
         let deadline = core.clock.instant().checked_add(whole);
         // The secondary may return the same outdated version in every round.
-        let options = CallOptions { primary_only: true, whole_deadline: Some(whole), ..options };
+        let options = CallOptions {
+            primary_only: true,
+            whole_deadline: Some(whole),
+            proof: Some(proof),
+            ..options
+        };
         let clock = Arc::clone(&core.clock);
         Self { done: 1, most, deadline, options, clock, open: None }
     }

@@ -232,7 +232,8 @@ impl TableServiceClient {
     /// Creates a table. The table exists once this returns.
     ///
     /// If the response is lost and the table exists, the call counts as applied by default, so that two
-    /// programs that create the same table can both succeed; where only one may win, call `exact()`.
+    /// programs that create the same table can both succeed; where only one may win, call
+    /// [`proof(Proof::WriteId)`](crate::Proof).
     ///
     /// # Errors
     /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was

@@ -78,22 +78,11 @@ macro_rules! setters {
             self
         }
     };
-    (@exact $field:ident) => {
-        /// Does not count a row in the state that a write leaves as success, since another program may have
-        /// written the same values. Use it where an insert, a delete or a table serves as a lock. Outcomes
-        /// that cannot be proved are then [unknown](crate::Error::outcome).
-        pub fn exact(mut self) -> Self {
-            self.$field.exact = Some(true);
-            self
-        }
-    };
-    (@accept_matching_state $field:ident) => {
-        /// Sets whether a row in the state that an update leaves counts as success after a lost response,
-        /// although the update is conditional on an ETag. The default is `false`: two programs may compute
-        /// the same value, and a counter would lose an increment. Use it for updates that may be repeated
-        /// without harm.
-        pub fn accept_matching_state(mut self, accept: bool) -> Self {
-            self.$field.accept_matching_state = Some(accept);
+    (@proof $field:ident) => {
+        /// Sets the proof that the program accepts for the outcome of a write, in place of the client's
+        /// [proof](crate::TableServiceClientBuilder::proof).
+        pub fn proof(mut self, proof: crate::operation::Proof) -> Self {
+            self.$field.proof = Some(proof);
             self
         }
     };

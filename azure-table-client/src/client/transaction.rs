@@ -48,7 +48,7 @@ use azure_table_protocol::IntoIfMatch;
 /// # Errors
 /// The error of the operation that failed, with its [`batch_index`](Error::batch_index) if the service
 /// reports it. A retry after a lost response may find the transaction applied; it succeeds if
-/// [resolved](crate::TableServiceClientBuilder::resolve_outcomes) so.
+/// the rows [prove](crate::Proof) that.
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
 /// Retries: [guarded](crate::guide::errors#retry-classes).
@@ -209,7 +209,7 @@ impl<T> Transaction<T> {
     }
 
     setters! { options:
-        deadline "the whole call", retry, client_request_id, exact, accept_matching_state, write_id
+        deadline "the whole call", retry, client_request_id, proof, write_id
     }
 
     async fn send(self) -> Result<Committed, Error> {

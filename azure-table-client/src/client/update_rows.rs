@@ -305,13 +305,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateRowsWith<'_, T, E> {
     async fn send(self) -> Result<Vec<Stored<T>>, E> {
         let Self { table, mut change, update, has_fences, is_idempotent, .. } = self;
         let selection = self.selection?;
-        // Another program may have changed them in the same way.
-        let options = CallOptions {
-            exact: Some(!is_idempotent),
-            accept_matching_state: Some(is_idempotent),
-            ..self.options
-        };
-        let mut rounds = Rounds::new(&table.core, self.rounds, options);
+        let mut rounds = Rounds::new(&table.core, self.rounds, self.options, is_idempotent);
         let mut existing = None;
         loop {
             let read = |options| selection.read(&table, options, has_fences);

@@ -159,14 +159,9 @@ impl<T, E> UpdateWith<'_, T, E> {
 
 impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Stored<T>, E> {
-        // Another program may have changed it in the same way.
-        let options = CallOptions {
-            exact: Some(!self.is_idempotent),
-            accept_matching_state: Some(self.is_idempotent),
-            ..std::mem::take(&mut self.options)
-        };
+        let options = std::mem::take(&mut self.options);
         let key = self.key.clone().map_err(Error::from)?;
-        let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
+        let mut rounds = Rounds::new(&self.table.core, self.rounds, options, self.is_idempotent);
         loop {
             let read = self.table.get_with_source(&key);
             let (fetched, source) = rounds.send(|options| read.with_options(options)).await?;

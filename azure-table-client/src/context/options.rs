@@ -96,5 +96,5 @@ impl SaveOptions {
         self
     }
 
-    setters! { call: deadline "each request", retry, exact, accept_matching_state }
+    setters! { call: deadline "each request", retry, proof }
 }

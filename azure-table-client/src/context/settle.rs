@@ -10,7 +10,7 @@ use super::tracker::Identity;
 use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
-use crate::operation::{Confirmation, Request};
+use crate::operation::{Confirmation, Proof, Request};
 use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
 
 /// The findings about the entities of one request.
@@ -111,7 +111,7 @@ impl TableContext {
             return SaveOutcome::Unknown(may_still_be_applied());
         };
         let is_gone = is_absent
-            && !outcome::policy(&self.core, &options.call).exact
+            && outcome::accepted(&self.core, &options.call) >= Proof::MatchingState
             && tracked.is_deleted()
             && tracked.condition().is_none()
             && tracked

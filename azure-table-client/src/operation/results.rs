@@ -17,7 +17,7 @@ pub enum Confirmation {
     /// that merges without ids leaves the id in it.
     WriteId,
     /// The response was lost, and the rows are in the state that the write leaves. Another program that
-    /// wrote the same values can be the cause; see [`exact`](crate::client::Call::exact).
+    /// wrote the same values can be the cause; see [`Proof`](crate::Proof).
     Comparison,
 }
 

@@ -7,13 +7,13 @@ use tracing::debug;
 
 use super::evidence::{Found, SentWrite};
 use super::read_back::read_back;
-use super::rules::{Evidence, Judgment, Policy, Verdict, judge};
+use super::rules::{Evidence, Judgment, Verdict, judge};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::operation::Request;
+use crate::operation::{Proof, Request};
 use crate::pipeline::{CallOptions, RetryPolicy, error_type};
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
@@ -48,17 +48,13 @@ pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
     core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
-/// Returns the evidence that the program accepts as proof: the setting of the call or of the client.
-pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
-    let accepts = options.accept_matching_state;
-    Policy {
-        exact: options.exact.unwrap_or(core.settings.exact),
-        accept_matching_state: accepts.unwrap_or(core.settings.accept_matching_state),
-    }
+/// Returns the proof that the program accepts: the setting of the call, or of the client.
+pub(crate) fn accepted(core: &ClientCore, options: &CallOptions) -> Proof {
+    options.proof.unwrap_or(core.settings.proof)
 }
 
 /// Reads the rows of writes in one partition, and judges each write. If the service `may_be_down`, the read is not
-/// retried.
+/// retried. If only responses count, no row is read, and all verdicts are unknown.
 ///
 /// # Errors
 /// The rows cannot be read.
@@ -68,6 +64,11 @@ pub(crate) async fn open(
     may_be_down: bool,
     options: &CallOptions,
 ) -> Result<Judged, Error> {
+    let proof = accepted(core, options);
+    if proof == Proof::Response {
+        let judgments = writes.iter().map(|write| not_compared(write.request)).collect();
+        return Ok(Judged { judgments, rows: HashMap::new() });
+    }
     // An attempt that expires while the rows are read may be applied after its row was read.
     let is_expired = |write: &OpenWrite<'_>| write.sent.is_some_and(|at| is_expired(core, at));
     let expired: Vec<_> = writes.iter().map(is_expired).collect();
@@ -82,10 +83,15 @@ pub(crate) async fn open(
         let (code, request_id) = (error_type(error), error.request_id());
         debug!(code, request_id, "cannot read back whether a write was applied");
     })?;
-    let policy = policy(core, &options);
-    let judgment = |(write, is_expired)| judgment(core, write, is_expired, &rows, policy);
+    let judgment = |(write, is_expired)| judgment(core, write, is_expired, &rows, proof);
     let judgments = writes.iter().zip(expired).map(judgment).collect();
     Ok(Judged { judgments, rows })
+}
+
+/// The judgment of a request whose rows are not compared with its writes.
+fn not_compared(request: &Request) -> Judgment {
+    let verdict = Verdict::Unknown { matching_state: None };
+    Judgment { verdict, left: vec![false; request.writes.len()] }
 }
 
 fn judgment(
@@ -93,27 +99,30 @@ fn judgment(
     write: &OpenWrite<'_>,
     is_expired: bool,
     rows: &HashMap<EntityKey, Found>,
-    policy: Policy,
+    proof: Proof,
 ) -> Judgment {
     let OpenWrite { request, is_open, is_fenced, since, .. } = *write;
     let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
-        let verdict = Verdict::Unknown { matching_state: None };
-        return Judgment { verdict, left: vec![false; request.writes.len()] };
+        return not_compared(request);
     };
     let write_id = core.settings.write_id.as_deref();
     let writes = &writes;
     let evidence = Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired };
-    let judgment = judge(evidence, policy);
+    let judgment = judge(evidence, proof);
     debug!(verdict = ?judgment.verdict, "read back whether a write was applied");
     judgment
 }
 
-/// Reads the ETags of the rows that are still in the state that a request left, in the order of its operations.
+/// Reads the ETags of the rows that are still in the state that a request left, in the order of its operations. Returns
+/// none if only responses count: another program may have written a row in that state.
 pub(crate) async fn etags_left(
     core: &ClientCore,
     request: &Request,
     options: &CallOptions,
 ) -> Vec<Option<ETag>> {
+    if accepted(core, options) == Proof::Response {
+        return Vec::new();
+    }
     let writes = SentWrite::all_of(request, core.protocol.format()).unwrap_or_default();
     let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
     let rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();

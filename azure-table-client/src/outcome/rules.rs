@@ -16,7 +16,7 @@ use super::evidence::{Found, RowState, SentWrite};
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::MatchingState;
-use crate::operation::Confirmation;
+use crate::operation::{Confirmation, Proof};
 
 /// The evidence about a write whose last attempt was refused or got no response.
 #[derive(Debug, Clone, Copy)]
@@ -35,15 +35,6 @@ pub(crate) struct Evidence<'e> {
     pub(crate) is_fenced: bool,
     /// Whether the service would have refused each open attempt before the rows were read.
     pub(crate) is_expired: bool,
-}
-
-/// The proof that the program accepts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Policy {
-    /// A matching state proves nothing.
-    pub(crate) exact: bool,
-    /// A matching state proves a conditional update too.
-    pub(crate) accept_matching_state: bool,
 }
 
 /// The decision about a write.
@@ -66,16 +57,16 @@ pub(crate) struct Judgment {
 }
 
 /// Decides whether the writes of a request were applied.
-pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Judgment {
+pub(crate) fn judge(evidence: Evidence<'_>, proof: Proof) -> Judgment {
     let Evidence { writes, rows, write_id, since, .. } = evidence;
     let row = |write: &SentWrite<'_>| rows.get(write.key());
     let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
     let states: Vec<_> = states.collect();
     let left = states.iter().map(|state| state.is_left()).collect();
-    Judgment { verdict: decide(evidence, &states, policy), left }
+    Judgment { verdict: decide(evidence, &states, proof), left }
 }
 
-fn decide(evidence: Evidence<'_>, states: &[RowState], policy: Policy) -> Verdict {
+fn decide(evidence: Evidence<'_>, states: &[RowState], proof: Proof) -> Verdict {
     let Evidence { writes, write_id, is_open, is_fenced, is_expired, .. } = evidence;
     if states.contains(&RowState::HasWriteId) {
         return Verdict::Applied(Confirmation::WriteId);
@@ -96,7 +87,8 @@ fn decide(evidence: Evidence<'_>, states: &[RowState], policy: Policy) -> Verdic
         return Verdict::Unknown { matching_state: None };
     }
     let is_conditional = writes.iter().any(|write| write.is_conditional() && !write.is_delete());
-    if policy.exact || (is_conditional && !policy.accept_matching_state) {
+    let required = if is_conditional { Proof::MatchingUpdate } else { Proof::MatchingState };
+    if proof < required {
         let lacks_write_id = write_id.is_none() && writes.iter().any(|write| !write.is_delete());
         return Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id }) };
     }
@@ -105,10 +97,10 @@ fn decide(evidence: Evidence<'_>, states: &[RowState], policy: Policy) -> Verdic
 
 /// Decides whether a request with an open attempt created or deleted a table, or deleted a row, which leave no id.
 /// `matches` states whether the table or the row is in the state that the request leaves.
-pub(crate) fn judge_without_id(matches: bool, policy: Policy) -> Verdict {
-    match (matches, policy.exact) {
-        (true, false) => Verdict::Applied(Confirmation::Comparison),
-        (true, true) => {
+pub(crate) fn judge_without_id(matches: bool, proof: Proof) -> Verdict {
+    match (matches, proof >= Proof::MatchingState) {
+        (true, true) => Verdict::Applied(Confirmation::Comparison),
+        (true, false) => {
             Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id: false }) }
         }
         (false, _) => Verdict::Unknown { matching_state: None },
@@ -191,14 +183,10 @@ mod tests {
         }
     }
 
-    fn decide(
-        parts: &[(&str, Option<u128>)],
-        found: Vec<Option<Found>>,
-        policy: Policy,
-    ) -> Verdict {
+    fn decide(parts: &[(&str, Option<u128>)], found: Vec<Option<Found>>, proof: Proof) -> Verdict {
         let (request, rows) = (request(parts), rows(found));
         let writes = writes(&request);
-        judge(evidence(&writes, &rows), policy).verdict
+        judge(evidence(&writes, &rows), proof).verdict
     }
 
     const MATCHES: Verdict = matches(false);
@@ -221,15 +209,18 @@ mod tests {
             let (request, rows) = (request(&parts), rows(found));
             let writes = writes(&request);
             let evidence = Evidence { write_id: None, ..evidence(&writes, &rows) };
-            let exact = Policy { exact: true, accept_matching_state: false };
-            assert_eq!(judge(evidence, exact).verdict, matches(lacks_write_id), "{parts:?}");
+            assert_eq!(
+                judge(evidence, Proof::WriteId).verdict,
+                matches(lacks_write_id),
+                "{parts:?}"
+            );
         }
     }
 
     #[test]
     fn single_writes() {
         let row = |etag, text| Some(found(etag, text, None));
-        for (kind, row, default, exact, accepting) in [
+        for (kind, row, default, strict, lenient) in [
             ("insert", row("W/\"2\"", "mine"), BY_STATE, MATCHES, BY_STATE),
             ("insert", row("W/\"2\"", "theirs"), UNKNOWN, UNKNOWN, UNKNOWN),
             ("insert", None, UNKNOWN, UNKNOWN, UNKNOWN),
@@ -245,22 +236,17 @@ mod tests {
             ("delete", row("W/\"3\"", "theirs"), UNKNOWN, UNKNOWN, UNKNOWN),
         ] {
             let what = format!("{kind}: {row:?}");
-            let (mut exactly, mut accepts) = (Policy::default(), Policy::default());
-            exactly.exact = true;
-            accepts.accept_matching_state = true;
-            for (policy, expected) in
-                [(Policy::default(), default), (exactly, exact), (accepts, accepting)]
-            {
+            for (proof, expected) in [
+                (Proof::MatchingState, default),
+                (Proof::WriteId, strict),
+                (Proof::MatchingUpdate, lenient),
+            ] {
                 let row = row.as_ref().map(|row| Found {
                     etag: row.etag.clone(),
                     timestamp: None,
                     properties: row.properties.clone(),
                 });
-                assert_eq!(
-                    decide(&[(kind, None)], vec![row], policy),
-                    expected,
-                    "{what} {policy:?}"
-                );
+                assert_eq!(decide(&[(kind, None)], vec![row], proof), expected, "{what} {proof:?}");
             }
         }
     }
@@ -269,9 +255,8 @@ mod tests {
     fn a_write_id_outranks_everything() {
         let id = Some(1);
         for kind in ["insert", "upsert", "merge", "replace"] {
-            for exact in [true, false] {
-                let policy = Policy { exact, accept_matching_state: false };
-                let of = |row| decide(&[(kind, id)], vec![Some(row)], policy);
+            for proof in [Proof::WriteId, Proof::MatchingState, Proof::MatchingUpdate] {
+                let of = |row| decide(&[(kind, id)], vec![Some(row)], proof);
                 assert_eq!(of(found("W/\"2\"", "merged into", id)), BY_ID, "{kind}");
                 assert_eq!(of(found("W/\"2\"", "mine", Some(2))), UNKNOWN, "{kind}");
                 assert_eq!(of(found("W/\"2\"", "mine", None)), UNKNOWN, "{kind}");
@@ -281,7 +266,7 @@ mod tests {
 
     #[test]
     fn one_member_proves_its_transaction() {
-        let of = |parts: &[_], found| decide(parts, found, Policy::default());
+        let of = |parts: &[_], found| decide(parts, found, Proof::default());
         let theirs = || Some(found("W/\"9\"", "theirs", Some(9)));
         let mine = |id| Some(found("W/\"2\"", "mine", id));
         let both = [("insert", Some(1)), ("merge", Some(2))];
@@ -308,7 +293,7 @@ mod tests {
         let writes = writes(&request);
         let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
         let evidence = evidence(&writes, &rows);
-        let of = |evidence| judge(evidence, Policy::default()).verdict;
+        let of = |evidence| judge(evidence, Proof::default()).verdict;
         assert_eq!(of(evidence), UNKNOWN);
         assert_eq!(of(Evidence { is_expired: true, ..evidence }), Verdict::NotApplied);
         assert_eq!(of(Evidence { is_fenced: true, ..evidence }), Verdict::NotApplied);

@@ -4,14 +4,14 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use super::claims::{not_applied, unknown};
-use super::open::{Judged, OpenWrite, open, policy};
+use super::open::{Judged, OpenWrite, accepted, open};
 use super::rules::{Verdict, judge_without_id};
 use super::unconfirmed::{Doubt, Unconfirmed};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::committed::{self, Committed};
-use crate::operation::{Request, Wrote, table};
+use crate::operation::{Proof, Request, Wrote, table};
 use crate::pipeline::{CallOptions, CallTrace, RetryPolicy};
 use crate::wire::Operation;
 
@@ -49,11 +49,12 @@ pub(crate) async fn settle(
     start: Option<Instant>,
     last: Unconfirmed,
 ) -> Result<Committed, Error> {
-    let Some(doubt) = last.doubt(request).filter(|_| core.settings.resolves) else {
+    let proof = accepted(core, options);
+    let Some(doubt) = last.doubt(request).filter(|_| proof > Proof::Response) else {
         return Err(last.into_error());
     };
     let found = if last.is_done_by_state(request) {
-        Some((judge_without_id(true, policy(core, options)), vec![None]))
+        Some((judge_without_id(true, proof), vec![None]))
     } else {
         read(core, request, options, start, doubt, &last).await
     };
@@ -116,5 +117,5 @@ async fn read_table(
     let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
     let read = core.read(&get, &options, &trace, |reply| table::exists(reply, &get));
     let exists = trace.run(pin!(read)).await.ok()?;
-    Some(judge_without_id(exists == is_created, policy(core, &options)))
+    Some(judge_without_id(exists == is_created, accepted(core, &options)))
 }

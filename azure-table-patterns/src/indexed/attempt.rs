@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use azure_table_client::entity::{HasIndexes, IndexDefinition};
-use azure_table_client::{ETag, EntityKey, Stored};
+use azure_table_client::{ETag, EntityKey, Proof, Stored};
 use uuid::Uuid;
 
 use super::rows::{IndexRow, Marker, key};
@@ -149,7 +149,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             if owner == attempt.target {
                 // The condition makes the cleaner of the former value leave the row.
                 let adopted = self.global_rows.replace(&row, &found.etag);
-                match adopted.accept_matching_state(true).await {
+                match adopted.proof(Proof::MatchingUpdate).await {
                     Ok(written) => return Ok(Version { row, etag: written.etag }),
                     Err(error) if has_changed(&error) => {}
                     Err(error) => return Err(error.into()),

@@ -2,7 +2,9 @@
 
 use azure_table_client::client::Transaction;
 use azure_table_client::entity::{HasIndexes, IndexDefinition};
-use azure_table_client::{Confirmation, ETag, EntityKey, ErrorCode, IfMatch, Outcome, TableEntity};
+use azure_table_client::{
+    Confirmation, ETag, EntityKey, ErrorCode, IfMatch, Outcome, Proof, TableEntity,
+};
 
 use super::Indexed;
 use super::attempt::{Attempt, Version};
@@ -52,7 +54,8 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             return Err(Error::not_applied(None));
         }
         // The marker makes the state unique to this attempt. Without one, another program may have written the same.
-        let etag = match write.accept_matching_state(attempt.has_marker).await {
+        let proof = if attempt.has_marker { Proof::MatchingUpdate } else { Proof::MatchingState };
+        let etag = match write.proof(proof).await {
             // A client that read the rows back may have read the version of another program.
             Ok(committed) if committed.confirmation != Confirmation::Response => None,
             Ok(committed) => committed.operations.get(operation).and_then(|it| it.etag.clone()),

@@ -1,6 +1,8 @@
 //! Rows outside the partition of a lease, which refuse the tokens of earlier holders.
 
-use azure_table_client::{DynamicEntity, EntityKey, Outcome, TableClient, TableEntity, Written};
+use azure_table_client::{
+    DynamicEntity, EntityKey, Outcome, Proof, TableClient, TableEntity, Written,
+};
 
 use crate::delivery::was_never_applied;
 use crate::{Error, backoff};
@@ -83,7 +85,7 @@ pub async fn merge_fenced<T: TableEntity>(
             return Err(Error::Lost { token, outcome });
         }
         let written = match &found {
-            Some(found) => rows.merge(&row, &found.etag).accept_matching_state(true).await,
+            Some(found) => rows.merge(&row, &found.etag).proof(Proof::MatchingUpdate).await,
             None => rows.insert(&row).await,
         };
         match written {

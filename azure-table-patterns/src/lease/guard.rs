@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::client::Transaction;
-use azure_table_client::{DynamicEntity, TableEntity};
+use azure_table_client::{DynamicEntity, Proof, TableEntity};
 
 use super::held::{Attempt, Held, Pending, Purpose, send};
 use super::row;
@@ -114,7 +114,7 @@ impl Guard {
         self.keep(|attempt| {
             let transaction = attempt.table.transaction().merge(&attempt.row, attempt.etag);
             // The row states which write left it, so that rows in this state prove the transaction.
-            send(work(transaction).accept_matching_state(true))
+            send(work(transaction).proof(Proof::MatchingUpdate))
         })
         .await
     }

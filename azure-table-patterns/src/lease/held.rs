@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::client::{Committed, ResponseInfo, Transaction};
 use azure_table_client::{
-    Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, TableClient,
-    Written,
+    Confirmation, DynamicEntity, ETag, EntityKey, Error as ClientError, Outcome, Proof,
+    TableClient, Written,
 };
 use futures_util::future::{BoxFuture, Either, FutureExt as _, select};
 use futures_util::lock::{Mutex as AsyncMutex, MutexGuard};
@@ -263,7 +263,7 @@ impl Attempt<'_> {
     pub(super) fn merge(self, change: impl FnOnce(DynamicEntity) -> DynamicEntity) -> Pending {
         let call = self.table.merge(&change(self.row), self.etag);
         // The row states which write left it, so that a row in this state proves the write.
-        let call = call.accept_matching_state(true);
+        let call = call.proof(Proof::MatchingUpdate);
         let call = match self.limit {
             Some(limit) => call.deadline(limit),
             None => call,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::client::EntityStream;
 use azure_table_client::entity::TableEntity;
-use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode, ErrorKind};
+use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode, ErrorKind, Proof};
 use futures_util::TryStreamExt as _;
 
 use super::item::HeldItem;
@@ -281,7 +281,7 @@ impl<W: TableEntity> Worker<W> {
     async fn park(&mut self, row: &DynamicEntity, error: Error) {
         let columns = row::failed(row.key(), &error.to_string(), Duration::ZERO, true);
         let Some(etag) = row.etag() else { return self.failed(row.key(), &error) };
-        match self.outbox.table.merge(&columns, etag).accept_matching_state(true).await {
+        match self.outbox.table.merge(&columns, etag).proof(Proof::MatchingUpdate).await {
             Ok(_) => self.pass.parked.push(row.key().clone()),
             Err(_) => self.failed(row.key(), &error),
         }

@@ -216,10 +216,12 @@ async fn an_acquisition_whose_response_is_lost_is_proved_by_its_id() {
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_of_unknown_outcome_is_not_held_and_resolved_without_a_wait() {
     let (mock, table) = table().await;
-    let impatient = mock.client_builder().retry(RetryPolicy::none()).resolve_outcomes(false);
+    let impatient = mock.client_builder().retry(RetryPolicy::none());
     let impatient = impatient.build().unwrap().table_named::<DynamicEntity>(LEASES);
     for (operation, tokens) in [(Operation::Insert, (1, 2)), (Operation::Merge, (3, 4))] {
         mock.faults().add(Fault::lose_reply().on(operation).times(1));
+        // The client cannot read the row back.
+        mock.faults().add(Fault::busy().on(Operation::Get).skip(1).times(1));
         let mut mine = lease(&impatient);
         let error = mine.acquire_now().await.unwrap_err();
         assert_eq!((error.outcome(), stored::<i64>(&mock, "Token")), (Outcome::Unknown, tokens.0));

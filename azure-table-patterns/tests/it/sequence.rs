@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    Dialect, DynamicEntity, ErrorKind, Operation, Outcome, RetryPolicy, TableClient,
+    Dialect, DynamicEntity, ErrorKind, Operation, Outcome, Proof, RetryPolicy, TableClient,
 };
 use azure_table_patterns::Error;
 use azure_table_patterns::sequence::Sequence;
@@ -99,7 +99,7 @@ async fn a_row_in_the_expected_state_is_not_a_proof() {
     let (mock, table) = table().await;
     for operation in [Operation::Insert, Operation::Merge] {
         let seconds = std::time::Duration::from_secs;
-        let builder = mock.client_builder().try_timeout(seconds(3)).accept_matching_state(true);
+        let builder = mock.client_builder().try_timeout(seconds(3)).proof(Proof::MatchingUpdate);
         let slow =
             Sequence::new(&builder.build().unwrap().table_named::<DynamicEntity>(TABLE), KEY)
                 .unwrap();

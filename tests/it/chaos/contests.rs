@@ -2,12 +2,12 @@
 //!
 //! A counter has a count and nothing else: two callers that read the same version write the same row, and
 //! only one of them may count. A claim is a lock: the caller whose insert or delete is reported as
-//! applied holds it or has released it, which `exact()` is for.
+//! applied holds it or has released it, which `Proof::WriteId` is for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::context::{SaveOptions, TableContext};
+use azure_table_client::{DynamicEntity, Proof};
 use fastrand::Rng;
 
 use super::contexts::known_of;
@@ -147,11 +147,12 @@ impl World {
     /// Inserts the claim, or deletes it if it exists.
     async fn claim_or_release(&self, key: Key) {
         let Some(read) = self.read(&key).await else {
-            let (known, _) = self.call(self.table().insert(&row(&key)).exact()).await;
+            let (known, _) = self.call(self.table().insert(&row(&key)).proof(Proof::WriteId)).await;
             return self.contests(|contests| contests.inserts.push((key, known)));
         };
         let Read { etag, version, .. } = read;
-        let (known, _) = self.call(self.table().delete(key.clone(), etag).exact()).await;
+        let (known, _) =
+            self.call(self.table().delete(key.clone(), etag).proof(Proof::WriteId)).await;
         let is_undetectable = self.requests().is_undetectable_deletion(&key, &version.etag);
         let reported = Self::reported(Api::Call, known, is_undetectable);
         self.contests(|contests| contests.deletions.push(Deletion { key, version, reported }));

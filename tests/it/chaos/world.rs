@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
-    DynamicEntity, ETag, Error, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient,
+    DynamicEntity, ETag, Error, ErrorKind, IfMatch, Outcome, Proof, RetryPolicy, TableClient,
     TableServiceClient,
 };
 use azure_table_tests::chaos::MachineClock;
@@ -175,7 +175,10 @@ impl World {
                 .retry(RetryPolicy::fixed(retries, Duration::from_millis(100)))
                 .try_timeout(Duration::from_secs(30))
                 .deadline(Duration::from_secs(2 * 60))
-                .resolve_outcomes(setup.caller != Caller::Credulous);
+                .proof(match setup.caller {
+                    Caller::Careful { .. } => Proof::default(),
+                    Caller::Credulous => Proof::Response,
+                });
             let builder =
                 if setup.has_write_ids { builder.write_id_column(WRITE_ID) } else { builder };
             builder.build().unwrap()

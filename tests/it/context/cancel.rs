@@ -7,7 +7,7 @@ use azure_table_client::context::{EntityState, SaveOptions, TableContext};
 use azure_table_client::mock::Fault;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::TransportErrorKind;
-use azure_table_client::{IfMatch, RetryPolicy, TableClient, TableServiceClient};
+use azure_table_client::{IfMatch, Proof, RetryPolicy, TableClient, TableServiceClient};
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, on};
 
 use super::{Blog, blog, context, service};
@@ -57,7 +57,7 @@ async fn check(ctx: &TableContext, blogs: &TableClient<Blog>, what: &str) {
 async fn dropped_after_every_poll() {
     let mut points = 0;
     for options in [SaveOptions::each(), SaveOptions::atomic(), SaveOptions::per_partition()] {
-        let options = options.accept_matching_state(true);
+        let options = options.proof(Proof::MatchingUpdate);
         for polls in 0.. {
             let (mock, blogs) = service().await;
             let mut ctx = context(&mock);
@@ -109,7 +109,7 @@ async fn lost_replies() {
         SaveOptions::atomic(),
         SaveOptions::per_partition(),
     ] {
-        let options = options.accept_matching_state(true);
+        let options = options.proof(Proof::MatchingUpdate);
         for at in 1..=4 {
             for after in [true, false] {
                 let (mock, blogs) = service().await;
@@ -138,7 +138,7 @@ async fn lost_replies() {
 /// While reads fail too, the outcome stays unknown, and later changes wait for its resolution.
 #[tokio::test(start_paused = true)]
 async fn later_changes_wait_for_an_unknown_outcome() {
-    let accepting = || SaveOptions::each().accept_matching_state(true);
+    let accepting = || SaveOptions::each().proof(Proof::MatchingUpdate);
     for after in [true, false] {
         let (mock, blogs) = service().await;
         let mut ctx = TableContext::new(&lossy(&mock, 1, after));

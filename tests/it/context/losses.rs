@@ -5,7 +5,7 @@ use azure_table_client::context::{
     EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::entity::PropertyGroup;
-use azure_table_client::{DynamicEntity, IfMatch, Operation, TableEntity};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, Proof, TableEntity};
 use azure_table_tests::scripted::{Scripted, Step, is_write, on};
 
 use super::{Blog, blog, context, service, stored};
@@ -273,7 +273,7 @@ async fn a_foreign_write_after_a_lost_reply_is_a_conflict() {
     let error = ctx.save_changes().await.unwrap_err();
     assert_eq!(error.report.unknown().count(), 1);
     assert!(error.error.state_matches(), "{}", error.error);
-    ctx.save_changes_with(SaveOptions::each().accept_matching_state(true)).await.unwrap();
+    ctx.save_changes_with(SaveOptions::each().proof(Proof::MatchingUpdate)).await.unwrap();
     assert_eq!(ctx.entries()[0].state(), EntityState::Unchanged);
     ctx.update(&blog("1", "again")).unwrap();
     let saved = ctx.save_changes_with(SaveOptions::each().replace_on_update()).await;

@@ -8,6 +8,7 @@ mod find;
 mod losses;
 mod merge_options;
 mod model;
+mod proof;
 mod replace;
 mod saves;
 mod transitions;

@@ -8,7 +8,7 @@ use azure_table_client::context::{
 use azure_table_client::edm::EdmValue;
 use azure_table_client::entity::NamedTable;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{DynamicEntity, IfMatch, Operation, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, Proof, TableClient, TableEntity};
 
 use super::{Blog, blog, context, service, state, stored};
 
@@ -285,6 +285,6 @@ async fn an_update_after_a_lost_response() {
     mock.faults().add(Fault::lose_reply().times(1));
     assert_eq!(ctx.save_changes().await.unwrap_err().report.unknown().count(), 1);
     ctx.update(&changed).unwrap();
-    ctx.save_changes_with(replacing().accept_matching_state(true)).await.unwrap();
+    ctx.save_changes_with(replacing().proof(Proof::MatchingUpdate)).await.unwrap();
     assert_eq!(names(&table, "1").await, ["Text"]);
 }

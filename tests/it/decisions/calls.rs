@@ -119,7 +119,7 @@ async fn the_remaining_time_is_sent_to_the_service() {
     let client = TableServiceClient::builder("https://me.example.com", key)
         .transport(slow.clone())
         .retry(RetryPolicy::fixed(9, Duration::ZERO))
-        .resolve_outcomes(false)
+        .proof(Proof::Response)
         .build()
         .unwrap();
     let table = client.table_named::<DynamicEntity>("Blogs");
@@ -136,7 +136,7 @@ async fn the_remaining_time_is_sent_to_the_service() {
 async fn reads_before_writes_go_to_the_primary() {
     let script = script(&[LOST, Answer(409, "EntityAlreadyExists", NO), BUSY]);
     let client = builder(&script).locations(LocationMode::SecondaryThenPrimary);
-    let client = client.resolve_outcomes(true).retry(RetryPolicy::fixed(3, Duration::ZERO));
+    let client = client.proof(Proof::default()).retry(RetryPolicy::fixed(3, Duration::ZERO));
     let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
     assert!(
         table.insert(&row()).await.unwrap().confirmation

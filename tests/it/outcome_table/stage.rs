@@ -33,7 +33,9 @@ impl Stage {
             tags.push(tag);
         }
         let client = mock.client_builder();
-        let client = client.try_timeout(TRY_TIMEOUT).exact(settings.exact && way.for_client);
+        // The proof of the write replaces this one.
+        let proof = if way.for_client { settings.proof } else { Proof::MatchingUpdate };
+        let client = client.try_timeout(TRY_TIMEOUT).proof(proof);
         let client = if settings.write_id { client.write_id_column("WriteId") } else { client };
         let service = client.build().unwrap();
         let table = service.table_named("Blogs");
@@ -44,9 +46,9 @@ impl Stage {
         row_keys(&self.way)
     }
 
-    /// Whether `exact` is set for the write itself.
-    fn is_exact(&self) -> bool {
-        self.settings.exact && !self.way.for_client
+    /// The proof that the write sets in place of the client's.
+    fn own_proof(&self) -> Option<Proof> {
+        (!self.way.for_client).then_some(self.settings.proof)
     }
 
     /// Whether the write leaves an id that the caller chose.
@@ -84,8 +86,8 @@ impl Stage {
         macro_rules! sent {
             ($call:expr) => {{
                 let mut call = $call;
-                if self.is_exact() {
-                    call = call.exact();
+                if let Some(proof) = self.own_proof() {
+                    call = call.proof(proof);
                 }
                 if self.has_write_id() {
                     call = call.write_id(WRITE_ID);
@@ -115,8 +117,8 @@ impl Stage {
                 Kind::Delete => batch.delete(("p", *row_key), tag),
             };
         }
-        if self.is_exact() {
-            batch = batch.exact();
+        if let Some(proof) = self.own_proof() {
+            batch = batch.proof(proof);
         }
         if self.has_write_id() {
             batch = batch.write_id(WRITE_ID);
@@ -169,7 +171,10 @@ impl Stage {
             }
         }
         let options = if self.way.is_pair { SaveOptions::atomic() } else { SaveOptions::each() };
-        let options = if self.is_exact() { options.exact() } else { options };
+        let options = match self.own_proof() {
+            Some(proof) => options.proof(proof),
+            None => options,
+        };
         let mut first = options.clone();
         if self.way.end == Some(End::Deadline) {
             first = first.deadline(DEADLINE);
@@ -206,8 +211,16 @@ impl Stage {
         rows.map(operation).collect()
     }
 
+    fn run(&self) -> Bulk<DynamicEntity> {
+        let run = self.table.bulk().keep_results();
+        match self.own_proof() {
+            Some(proof) => run.proof(proof),
+            None => run,
+        }
+    }
+
     async fn bulk(&self) -> String {
-        let mut bulk = self.table.bulk().keep_results();
+        let mut bulk = self.run();
         if self.way.end == Some(End::Deadline) {
             bulk = bulk.give_up_after(DEADLINE);
         }
@@ -219,7 +232,7 @@ impl Stage {
             sleep(QUIET).await;
             // The checkpoint is stored and read by another process.
             let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();
-            let resumed: Bulk<_> = self.table.bulk().keep_results().resume(checkpoint);
+            let resumed = self.run().resume(checkpoint);
             let monitor = resumed.monitor();
             let _ = resumed.run(self.operations()).await;
             monitor.report()

@@ -158,7 +158,7 @@ async fn the_error_of_a_matching_state_names_the_write_id_column() {
     // A delete leaves no id.
     let tag = blogs.get(("p", "a")).await.unwrap().etag.clone();
     mock.faults().add(Fault::lose_reply().on_writes().times(1));
-    let error = blogs.delete(("p", "a"), &tag).exact().await.unwrap_err();
+    let error = blogs.delete(("p", "a"), &tag).proof(Proof::WriteId).await.unwrap_err();
     assert_eq!((error.state_matches(), error.hint()), (true, None), "{error}");
 
     let ids = mock.client_builder().write_id_column("WriteId").build().unwrap();

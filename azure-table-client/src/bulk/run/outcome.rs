@@ -60,7 +60,7 @@ impl Run {
         let chunks =
             if chunk.needs_proof_by_row() { chunk.split(&self.window.target) } else { vec![chunk] };
         for chunk in chunks {
-            let response = read_back(Arc::clone(&self.core), chunk, error.clone());
+            let response = read_back(Arc::clone(&self.core), chunk, self.options(), error.clone());
             self.in_flight.push(Box::pin(response));
         }
     }

@@ -207,20 +207,21 @@ fn refusal(row: &Row, error: Error, is_open: bool) -> RowOutcome {
 pub(super) async fn send(
     core: Arc<ClientCore>,
     chunk: Chunk,
+    options: CallOptions,
     sent_at: Instant,
     first_sent: Option<Instant>,
 ) -> Response {
     // The run slows down after each failure.
-    let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
+    let once = CallOptions { retry: Some(RetryPolicy::none()), ..options.clone() };
     let mut wait = None;
     let table = chunk.request().resource.clone();
     let trace = core.trace(chunk.request().operation, &table).batch(chunk.rows.len());
     // The run sends a throttled chunk again.
     let trace = trace.expecting(Some(ErrorCode::is_throttling));
     let work = async {
-        let reply = core.send(chunk.request(), &options, &trace).await?;
+        let reply = core.send(chunk.request(), &once, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, core.clock.now());
-        let committed = read(&core, &chunk, reply, first_sent).await?;
+        let committed = read(&core, &chunk, reply, &options, first_sent).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -236,6 +237,7 @@ async fn read(
     core: &Arc<ClientCore>,
     chunk: &Chunk,
     reply: Reply,
+    options: &CallOptions,
     first_sent: Option<Instant>,
 ) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(chunk.open), ..reply };
@@ -245,16 +247,19 @@ async fn read(
         // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
         // so that its success cannot be read: one row then does not prove the others.
         Err(last) if last.is_transient() || chunk.needs_proof_by_row() => Err(last.into_error()),
-        Err(last) => {
-            outcome::settle(core, request, &CallOptions::default(), first_sent, last).await
-        }
+        Err(last) => outcome::settle(core, request, options, first_sent, last).await,
     }
 }
 
 /// Reads back the rows of a chunk that is not sent again because of `error`.
-pub(super) async fn read_back(core: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
+pub(super) async fn read_back(
+    core: Arc<ClientCore>,
+    chunk: Chunk,
+    options: CallOptions,
+    error: Error,
+) -> Response {
     let now = core.clock.instant();
-    let options = CallOptions { deadline: Some(core.try_timeout), ..CallOptions::default() };
+    let options = CallOptions { deadline: Some(core.try_timeout), ..options };
     let last = outcome::unknown(error).into();
     let result = outcome::settle(&core, chunk.request(), &options, None, last).await;
     Response { chunk, sent_at: now, result, wait: None, is_final: true }

@@ -29,14 +29,15 @@ impl<T: TableEntity> TableClient<T> {
     /// Inserts a new entity, and returns its version. The response does not contain the entity.
     ///
     /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
-    /// that insert identical values can both succeed; if only one may win, call `exact()`, use a
+    /// that insert identical values can both succeed; if only one may win, call
+    /// [`proof(Proof::WriteId)`](crate::Proof), use a
     /// [write id column](crate::TableServiceClientBuilder::write_id_column), or store the owner's id in the
     /// row.
     ///
     /// # Errors
     /// 409 `EntityAlreadyExists` if the table has an entity with these keys; 404 `TableNotFound`. A retried insert
     /// whose first response was lost finds its own row, and succeeds if the client can
-    /// [resolve the outcome](crate::TableServiceClientBuilder::resolve_outcomes).
+    /// [resolve the outcome](crate::Proof).
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
@@ -209,7 +210,8 @@ impl<T: TableEntity> TableClient<T> {
     /// Deletes the entity with these keys. The guide compares the [ways to delete](crate::guide::batches#deleting).
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
-    /// programs that delete the same version can both succeed; if only one may win, call `exact()`.
+    /// programs that delete the same version can both succeed; if only one may win, call
+    /// [`proof(Proof::WriteId)`](crate::Proof).
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if the entity does not exist, 412 `UpdateConditionNotSatisfied` if it has
@@ -227,7 +229,8 @@ impl<T: TableEntity> TableClient<T> {
     /// [ways to delete](crate::guide::batches#deleting).
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
-    /// programs can both get `true`; if only one may win, call `exact()`.
+    /// programs can both get `true`; if only one may win, call
+    /// [`proof(Proof::WriteId)`](crate::Proof).
     ///
     /// # Errors
     /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error. Before

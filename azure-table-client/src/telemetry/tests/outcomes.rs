@@ -115,7 +115,8 @@ async fn a_failed_call_is_one_warning_without_spans_and_observers() {
 async fn a_write_of_unknown_outcome_is_one_warning() {
     let mock = mock_with(0).await;
     let stats = Arc::new(ClientStats::default());
-    let service = builder(&mock).resolve_outcomes(false).observer(stats.clone()).build().unwrap();
+    let service =
+        builder(&mock).proof(crate::Proof::Response).observer(stats.clone()).build().unwrap();
     let table = cities(&service);
     mock.faults().add(Fault::lose_reply());
     Recorder::start();

@@ -1,7 +1,7 @@
 //! Writes of a guard that also set other columns of its row, or remove it.
 
 use azure_table_client::client::Transaction;
-use azure_table_client::{DynamicEntity, TableEntity};
+use azure_table_client::{DynamicEntity, Proof, TableEntity};
 
 use super::{Attempt, Guard, Purpose, row, send};
 use crate::Error;
@@ -18,7 +18,7 @@ impl Guard {
         self.keep(|attempt| {
             let row = row::with_columns(attempt.row, columns);
             let transaction = attempt.table.transaction().merge(&row, attempt.etag);
-            send(work(transaction).accept_matching_state(true))
+            send(work(transaction).proof(Proof::MatchingUpdate))
         })
         .await
     }
@@ -43,7 +43,7 @@ impl Guard {
             let key = &self.held.key;
             let transaction = attempt.table.transaction().delete(key, attempt.etag);
             // A row that is gone may have been deleted by the next holder.
-            send(work(transaction).exact())
+            send(work(transaction).proof(Proof::WriteId))
         });
         match deleted.await {
             // Only a holder deletes the row. While this guard is valid, there is no other one.

@@ -18,9 +18,9 @@ fn work(row: &str) -> DynamicEntity {
     DynamicEntity::new(KEY.0, row)
 }
 
-/// A client that neither retries nor reads rows back.
+/// A client that does not retry.
 fn impatient(mock: &azure_table_client::mock::MockTableService) -> TableClient<DynamicEntity> {
-    let builder = mock.client_builder().retry(RetryPolicy::none()).resolve_outcomes(false);
+    let builder = mock.client_builder().retry(RetryPolicy::none());
     builder.build().unwrap().table_named(LEASES)
 }
 
@@ -101,6 +101,10 @@ async fn a_commit_is_resolved_by_the_number_in_the_row() {
             let table_used = if is_patient { patient } else { impatient(&mock) };
             let guard = acquired(&mut lease(&table_used)).await;
             mock.faults().add(fault.clone().on(Operation::Transaction).times(1));
+            if !is_patient {
+                // The client cannot read the rows back.
+                mock.faults().add(Fault::busy().on(Operation::Query));
+            }
             let committed = guard.commit(|tx| tx.insert(&work("once"))).await;
             assert!(committed.is_ok(), "{name}: {committed:?}");
             sleep(seconds(60)).await;
@@ -115,6 +119,7 @@ async fn a_commit_that_cannot_be_resolved_is_unknown() {
     let (mock, _) = table().await;
     let guard = acquired(&mut lease(&impatient(&mock))).await;
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
+    mock.faults().add(Fault::busy().on(Operation::Query));
     let unreadable = mock.faults().add(Fault::busy().on(Operation::Get));
     let error = guard.commit(|tx| tx.insert(&work("once"))).await.unwrap_err();
     assert_eq!((error.outcome(), unreadable.struck()), (Outcome::Unknown, 1));

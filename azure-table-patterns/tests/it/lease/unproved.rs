@@ -53,7 +53,7 @@ async fn a_late_insert_does_not_disprove_the_deletion() {
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_stays_unknown_after_later_failures() {
     let (mock, _) = table().await;
-    let builder = mock.client_builder().retry(RetryPolicy::none()).resolve_outcomes(false);
+    let builder = mock.client_builder().retry(RetryPolicy::none());
     let impatient = builder.build().unwrap().table_named::<DynamicEntity>(LEASES);
     mock.faults().add(Fault::lose_reply().on(Operation::Insert).times(1));
     mock.faults().add(Fault::busy().on(Operation::Get).skip(1));
