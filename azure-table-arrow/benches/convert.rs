@@ -76,7 +76,7 @@ fn main() {
     std::fs::remove_file(&path).unwrap();
 
     let (rows, rounds) = (sample.len(), rows / sample.len());
-    let mut builder = BatchBuilder::new(&schema).max_rows(rows);
+    let mut builder = BatchBuilder::new(&schema).batch_size(rows);
     let mut batch = builder.finish().unwrap();
     measure("rows to batches", rounds, rows, || {
         for row in &sample {

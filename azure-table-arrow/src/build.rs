@@ -40,7 +40,7 @@ pub struct BatchBuilder {
     columns: Vec<ColumnBuilder>,
     /// The properties that have a column, also in the schema before its projection.
     slots: HashMap<String, Slot>,
-    max_rows: usize,
+    batch_size: usize,
     rows: usize,
     bytes: usize,
 }
@@ -70,7 +70,7 @@ impl BatchBuilder {
             columns: columns.map(|column| ColumnBuilder::new(column.column_type())).collect(),
             slots,
             schema: schema.clone(),
-            max_rows: 8192,
+            batch_size: 8192,
             rows: 0,
             bytes: 0,
         }
@@ -78,8 +78,8 @@ impl BatchBuilder {
 
     /// Sets the number of rows at which a batch is full; 0 is 1.
     #[must_use]
-    pub fn max_rows(mut self, rows: usize) -> Self {
-        self.max_rows = rows.max(1);
+    pub fn batch_size(mut self, rows: usize) -> Self {
+        self.batch_size = rows.max(1);
         self
     }
 
@@ -100,7 +100,7 @@ impl BatchBuilder {
 
     /// Whether the batch has its maximum number of rows, or values of at least 32 MiB.
     pub const fn is_full(&self) -> bool {
-        self.rows >= self.max_rows || self.bytes >= FULL_BYTES
+        self.rows >= self.batch_size || self.bytes >= FULL_BYTES
     }
 
     /// Adds a row. A row that causes an error is not added, and the builder remains usable.

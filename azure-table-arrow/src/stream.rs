@@ -22,7 +22,7 @@ pub struct BatchStream {
     error: Option<Error>,
 }
 
-/// Returns the rows of a query as record batches of up to `max_rows` rows. A batch with values of 32 MiB has fewer, and so
+/// Returns the rows of a query as record batches of up to `batch_size` rows. A batch with values of 32 MiB has fewer, and so
 /// has the last one.
 ///
 /// The stream ends after the first error: of the query, or of a row that does not fit the schema. The rows before it are
@@ -48,11 +48,11 @@ pub struct BatchStream {
 /// # Ok(())
 /// # }
 /// ```
-pub fn stream<S>(rows: S, schema: &TableSchema, max_rows: usize) -> BatchStream
+pub fn stream<S>(rows: S, schema: &TableSchema, batch_size: usize) -> BatchStream
 where
     S: Stream<Item = Result<DynamicEntity, azure_table_client::Error>> + Send + 'static,
 {
-    let builder = BatchBuilder::new(schema).max_rows(max_rows);
+    let builder = BatchBuilder::new(schema).batch_size(batch_size);
     BatchStream { rows: Some(Box::pin(rows)), builder, error: None }
 }
 

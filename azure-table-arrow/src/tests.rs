@@ -103,13 +103,13 @@ fn rows(
     vec(row, 0..20)
 }
 
-/// Returns the rows as batches of up to `max_rows` rows.
+/// Returns the rows as batches of up to `batch_size` rows.
 pub(crate) fn batches(
     rows: &[DynamicEntity],
     schema: &TableSchema,
-    max_rows: usize,
+    batch_size: usize,
 ) -> Result<Vec<RecordBatch>, Error> {
-    let mut builder = BatchBuilder::new(schema).max_rows(max_rows);
+    let mut builder = BatchBuilder::new(schema).batch_size(batch_size);
     let mut batches = Vec::new();
     for row in rows {
         builder.append(row)?;

@@ -53,7 +53,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .build();
         let writer = ArrowWriter::try_new(output, schema.arrow(), Some(properties))?;
-        let builder = BatchBuilder::new(schema).max_rows(1024);
+        let builder = BatchBuilder::new(schema).batch_size(1024);
         Ok(Self { writer, builder, schema: schema.arrow(), rows: 0 })
     }
 

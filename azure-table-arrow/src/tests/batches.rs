@@ -30,11 +30,11 @@ fn declared(options: &SchemaOptions) -> TableSchema {
 
 proptest! {
     #[test]
-    fn rows_of_mixed_types_survive(rows in mixed_rows(), max_rows in 1_usize..8) {
+    fn rows_of_mixed_types_survive(rows in mixed_rows(), batch_size in 1_usize..8) {
         let options = SchemaOptions::new().timestamps(Timestamps::Ticks).mixed(Mixed::rest());
         let schema = TableSchema::infer(&rows, &options).unwrap();
-        let batches = batches(&rows, &schema, max_rows).unwrap();
-        prop_assert!(batches.iter().all(|batch| batch.num_rows() <= max_rows));
+        let batches = batches(&rows, &schema, batch_size).unwrap();
+        prop_assert!(batches.iter().all(|batch| batch.num_rows() <= batch_size));
         prop_assert_eq!(
             batches.iter().map(RecordBatch::num_rows).sum::<usize>(), rows.len()
         );
