@@ -240,7 +240,7 @@ fn save_1000_tracked_changes(bencher: Bencher) {
             entity.rating = round;
             table.update(entity).expect("an update");
         }
-        let save = context.save_changes_with(SaveOptions::per_partition().at_once(1));
+        let save = context.save_changes_with(SaveOptions::per_partition().concurrency(1));
         runtime.block_on(save).expect("a save")
     });
 }

@@ -16,7 +16,7 @@ mod split;
 mod stream;
 
 pub(crate) use fetch::{CheckedQuery, PageFetcher};
-pub(crate) use limits::{CONCURRENT, ReadMode, TotalDeadline};
+pub(crate) use limits::{CONCURRENCY, ReadMode, TotalDeadline};
 pub(crate) use page::counted;
 pub use page::{Page, QueryCost};
 pub use pages::Pages;

@@ -40,6 +40,32 @@ async fn up_to_eight_reads_are_in_flight() {
     assert_eq!(start.elapsed().as_secs(), 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_has_a_concurrency_and_a_total_deadline() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 20);
+    mock.faults().add(Fault::delay_reply(Duration::from_secs(1)));
+    let all = || table.get_many((0..20).map(|n| ("p", n.to_string())));
+    for (concurrency, seconds) in [(0, 20), (1, 20), (5, 4), (100, 1)] {
+        let start = Instant::now();
+        assert_eq!(all().concurrency(concurrency).await.unwrap().len(), 20);
+        assert_eq!(start.elapsed().as_secs(), seconds);
+    }
+    let limit = Duration::from_millis(2500);
+    let client = mock.client_builder().total_deadline(limit).build().unwrap();
+    let limited = client.table_named::<DynamicEntity>("Rows");
+    let of_client = limited.get_many((0..20).map(|n| ("p", n.to_string()))).concurrency(5);
+    for call in [all().concurrency(5).total_deadline(limit), of_client] {
+        let start = Instant::now();
+        let error = call.await.unwrap_err();
+        assert_eq!((error.kind(), start.elapsed()), (ErrorKind::Timeout, limit), "{error}");
+    }
+    // No time is left for the second request.
+    let error = all().concurrency(1).total_deadline(Duration::from_secs(1)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.to_string().starts_with("Get on Rows: "), "{error}");
+}
+
 #[derive(Debug, TableEntity)]
 struct Item {
     #[table(partition_key)]

@@ -136,7 +136,7 @@ async fn limits_end_pages_that_advance_forever() {
         let limit = Duration::from_millis(300);
         let service = server.client();
         let table = service.table_named::<DynamicEntity>("Blogs");
-        let limited = server.builder().query_deadline(limit).query_max_rows(50).build().unwrap();
+        let limited = server.builder().total_deadline(limit).max_rows(50).build().unwrap();
         let of_client = limited.table_named::<DynamicEntity>("Blogs");
         for error in [
             soon(table.query().total_deadline(limit).into_future()).await,
@@ -193,7 +193,7 @@ async fn a_result_within_its_limits_is_complete() {
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert_eq!(
         error.to_string(),
-        "Query on Blogs: total deadline of 60 min reached between two pages"
+        "Query on Blogs: total deadline of 60 min reached between two requests"
     );
     assert!(pages.next().await.is_none());
 }

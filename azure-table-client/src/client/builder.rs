@@ -261,19 +261,17 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets the time limit of each whole query and list of tables. Its own [`total_deadline`][own] replaces this limit. By
-    /// default, neither is set.
-    ///
-    /// [own]: super::Query::total_deadline
-    pub fn query_deadline(mut self, deadline: Duration) -> Self {
+    /// Sets the time limit of each whole query, list of tables and [`get_many`](super::TableClient::get_many). Its own
+    /// `total_deadline` replaces this limit. By default, neither is set.
+    pub fn total_deadline(mut self, deadline: Duration) -> Self {
         self.settings.limits.deadline = Some(deadline);
         self
     }
 
     /// Sets the number of rows above which the result of a query, or of a list of tables, is an error of kind
-    /// [`TooManyRows`](crate::ErrorKind::TooManyRows). Its own [`max_rows`](super::Query::max_rows) replaces this limit.
-    /// By default, neither is set.
-    pub fn query_max_rows(mut self, rows: u64) -> Self {
+    /// [`TooManyRows`](crate::ErrorKind::TooManyRows). Its own `max_rows` replaces this limit. By default, neither is
+    /// set.
+    pub fn max_rows(mut self, rows: u64) -> Self {
         self.settings.limits.max_rows = Some(rows);
         self
     }

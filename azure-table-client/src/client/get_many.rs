@@ -8,15 +8,15 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::setters::setters;
-use crate::client_core::ClientCore;
+use crate::client_core::{ClientCore, QueryLimits};
 use crate::entity::TableEntity;
 use crate::error::{Error, ErrorCode};
 use crate::operation::{Request, Stored, entity};
 use crate::pipeline::{CallOptions, CallTrace};
-use crate::query::CONCURRENT;
+use crate::query::{CONCURRENCY, TotalDeadline};
 use crate::wire::Operation;
 
-/// Reads of many entities by their keys: one request each, up to 8 of them concurrently.
+/// Reads of many entities by their keys: one request each, by default up to 8 of them at the same time.
 ///
 /// `.await` returns the entities in the order of the keys; `None` where none exists. A key that occurs twice is read
 /// twice.
@@ -47,6 +47,8 @@ pub struct GetMany<T> {
     core: Arc<ClientCore>,
     table: Arc<str>,
     requests: Result<Vec<Request>, Error>,
+    concurrency: usize,
+    limits: QueryLimits,
     options: CallOptions,
     entity: PhantomData<fn() -> T>,
 }
@@ -61,15 +63,25 @@ impl<T: TableEntity> GetMany<T> {
             core: Arc::clone(core),
             table: Arc::clone(table),
             requests,
+            concurrency: CONCURRENCY,
+            limits: QueryLimits::default(),
             options: CallOptions::default(),
             entity: PhantomData,
         }
     }
 
+    /// Sets the maximum number of requests in flight; the default is 8, the minimum 1.
+    pub fn concurrency(mut self, requests: usize) -> Self {
+        self.concurrency = requests.max(1);
+        self
+    }
+
     setters! { options:
-        deadline "each entity (to limit the whole call, wrap it in a timeout)", retry,
+        deadline "each entity (see `total_deadline` for the whole call)", retry,
         client_request_id, format, primary_only
     }
+
+    setters! { limits: total_deadline "call" }
 
     async fn send(self) -> Result<Vec<Option<Stored<T>>>, Error> {
         let requests = self.requests?;
@@ -78,11 +90,12 @@ impl<T: TableEntity> GetMany<T> {
         }
         let trace = self.core.trace(Operation::Get, &*self.table).batch(requests.len());
         let trace = trace.expecting(Some(ErrorCode::is_missing_entity));
+        let total_deadline = TotalDeadline::new(self.limits.or(self.core.settings.limits));
         let mut reads = Vec::with_capacity(requests.len());
         for request in &requests {
-            reads.push(read(&self.core, request, &self.options, &trace));
+            reads.push(read(&self.core, request, &self.options, &total_deadline, &trace));
         }
-        trace.run(stream::iter(reads).buffered(CONCURRENT).try_collect()).await
+        trace.run(stream::iter(reads).buffered(self.concurrency).try_collect()).await
     }
 }
 
@@ -90,10 +103,14 @@ async fn read<T: TableEntity>(
     core: &ClientCore,
     request: &Request,
     options: &CallOptions,
+    total_deadline: &TotalDeadline,
     trace: &CallTrace<'_>,
 ) -> Result<Option<Stored<T>>, Error> {
     let read = |reply| entity::fetched_if_exists(reply, request);
-    let found = core.read(request, options, trace, read).await?;
+    let options = total_deadline.options(options, core);
+    let options =
+        options.map_err(|late| late.about(request.operation, &request.resource, || None))?;
+    let found = core.read(request, &options, trace, read).await?;
     if found.is_some() {
         trace.row();
     }

@@ -10,14 +10,14 @@ use super::query::Query;
 use crate::error::Error;
 use crate::filter::{Filter, QueryFilter};
 use crate::query::{
-    CONCURRENT, CheckedQuery, EntityStream, Keys, Page, Pages, ReadMode, Results, Run, Sources,
+    CONCURRENCY, CheckedQuery, EntityStream, Keys, Page, Pages, ReadMode, Results, Run, Sources,
     range_filters,
 };
 
 /// The number of pages that an ordered stream buffers for each later range.
 const AHEAD: usize = 4;
-/// The limit on ranges. Each range has a request in flight.
-const MAX_RANGES: usize = 256;
+/// The limit on the concurrency. Each range has a request in flight.
+const MAX_CONCURRENCY: usize = 256;
 
 /// A query that is read in several key ranges concurrently.
 ///
@@ -28,7 +28,7 @@ const MAX_RANGES: usize = 256;
 /// omits the keys outside it.
 ///
 /// A filter that lists keys is not split into ranges: its point reads, or its queries of one partition each, are sent
-/// with up to `ranges` requests in flight, and their rows are in key order.
+/// with up to `concurrency` requests in flight, and their rows are in key order.
 ///
 /// A query that [starts at a continuation](Query::start_at) is refused, also if its filter lists keys.
 ///
@@ -54,15 +54,15 @@ const MAX_RANGES: usize = 256;
 #[must_use = "a query is sent when it is awaited or its stream is polled"]
 pub struct Parallel<E, T = E> {
     query: Query<E, T>,
-    ranges: usize,
+    concurrency: usize,
     is_ordered: bool,
 }
 
 impl<E, T> Query<E, T> {
-    /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
+    /// Splits the keys of the query into up to `concurrency` ranges, 1 to 256, which are read at the same time; see
     /// [`Parallel`].
-    pub fn parallel(self, ranges: usize) -> Parallel<E, T> {
-        Parallel { query: self, ranges, is_ordered: true }
+    pub fn parallel(self, concurrency: usize) -> Parallel<E, T> {
+        Parallel { query: self, concurrency, is_ordered: true }
     }
 }
 
@@ -79,7 +79,7 @@ impl<E, T> Parallel<E, T> {
         T: Send + 'static,
     {
         let ahead = self.is_ordered.then_some(AHEAD);
-        EntityStream::new(pages(self.query.checked(), self.ranges, ahead))
+        EntityStream::new(pages(self.query.checked(), self.concurrency, ahead))
     }
 
     /// Counts the results; see [`Query::count`].
@@ -92,7 +92,7 @@ impl<E, T> Parallel<E, T> {
         T: Send + 'static,
     {
         let mut count = 0;
-        let mut pages = pin!(pages(self.query.keys_only().checked(), self.ranges, None));
+        let mut pages = pin!(pages(self.query.keys_only().checked(), self.concurrency, None));
         while let Some(page) = pages.next().await {
             count += page?.cost.rows;
         }
@@ -126,12 +126,12 @@ impl<E, T> Parallel<E, T> {
     /// # Errors
     /// The errors of the query itself.
     pub async fn range_filters(self) -> Result<Vec<Option<Filter>>, Error> {
-        let (query, sources) = checked(self.query.checked(), self.ranges)?;
+        let (query, sources) = checked(self.query.checked(), self.concurrency)?;
         let filter = query.filter.as_ref().map(QueryFilter::tree);
         match sources.keys {
             Keys::None => Ok(Vec::new()),
             Keys::Listed(_) => Ok(vec![filter.cloned()]),
-            Keys::Unlisted => Ok(range_filters(&query.fetcher, filter, self.ranges).await?.0),
+            Keys::Unlisted => Ok(range_filters(&query.fetcher, filter, self.concurrency).await?.0),
         }
     }
 
@@ -142,7 +142,7 @@ impl<E, T> Parallel<E, T> {
         // The results hold all pages anyway.
         let ahead = self.is_ordered.then_some(usize::MAX);
         let mut results = Results::new();
-        let mut pages = pin!(pages(self.query.checked(), self.ranges, ahead));
+        let mut pages = pin!(pages(self.query.checked(), self.concurrency, ahead));
         while let Some(page) = pages.next().await {
             results.add(page?);
         }
@@ -159,17 +159,17 @@ impl<E: Send + 'static, T: Send + 'static> IntoFuture for Parallel<E, T> {
     }
 }
 
-opaque_debug!(<E, T> Parallel<E, T>, |it| query: it.query, ranges: it.ranges);
+opaque_debug!(<E, T> Parallel<E, T>, |it| query: it.query, concurrency: it.concurrency);
 
-/// Checks the settings of a query of `count` ranges, and splits it by the keys that its filter lists.
+/// Checks the settings of a query, and splits it by the keys that its filter lists.
 fn checked<T>(
     query: Result<CheckedQuery<T>, Error>,
-    count: usize,
+    concurrency: usize,
 ) -> Result<(CheckedQuery<T>, Sources), Error> {
     let query = query?;
-    if !(1..=MAX_RANGES).contains(&count) {
+    if !(1..=MAX_CONCURRENCY).contains(&concurrency) {
         return Err(Error::invalid_input(format!(
-            "the number of ranges is {count}; 1 to {MAX_RANGES} are allowed"
+            "the concurrency of the query is {concurrency}; 1 to {MAX_CONCURRENCY} are allowed"
         )));
     }
     if query.start.is_some() {
@@ -182,32 +182,32 @@ fn checked<T>(
 /// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
 fn pages<T: Send + 'static>(
     query: Result<CheckedQuery<T>, Error>,
-    ranges: usize,
+    concurrency: usize,
     ahead: Option<usize>,
 ) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-    stream::once(begin(query, ranges, ahead)).try_flatten()
+    stream::once(begin(query, concurrency, ahead)).try_flatten()
 }
 
 async fn begin<T: Send + 'static>(
     query: Result<CheckedQuery<T>, Error>,
-    count: usize,
+    concurrency: usize,
     ahead: Option<usize>,
 ) -> Result<Pin<Box<dyn Stream<Item = Result<Page<T>, Error>> + Send>>, Error> {
-    let (query, mut sources) = checked(query, count)?;
+    let (query, mut sources) = checked(query, concurrency)?;
     if sources.keys != Keys::Unlisted || query.take == Some(0) {
-        let run = Run::new(query, &sources.all, ReadMode::ahead(count))?;
+        let run = Run::new(query, &sources.all, ReadMode::ahead(concurrency))?;
         return Ok(Box::pin(Pages::of_run(Ok(run)).into_stream()));
     }
     let filter = query.filter.as_ref().map(QueryFilter::tree);
-    let (filters, cost) = range_filters(&query.fetcher, filter, count).await?;
+    let (filters, cost) = range_filters(&query.fetcher, filter, concurrency).await?;
     sources.all.clear();
     for filter in filters {
         let range = Sources::of(&query.fetcher.core, filter.map(QueryFilter::from))?;
         sources.all.extend(range.all);
     }
     let mode = ReadMode {
-        parts: count,
-        requests: count * CONCURRENT,
+        parts: concurrency,
+        requests: concurrency * CONCURRENCY,
         pages: ahead.unwrap_or(1),
         in_order: ahead.is_some(),
         keeps_reading: true,

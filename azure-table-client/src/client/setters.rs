@@ -15,8 +15,8 @@ macro_rules! setters {
     };
     (@total_deadline $field:ident $whole:literal) => {
         #[doc = concat!(
-            "Sets the time limit of the whole ", $whole, ", from its first request to its last page. It replaces the client's ",
-            "limit. By default, neither is set. Time between two pages counts, also if the program spends it."
+            "Sets the time limit of the whole ", $whole, ", from its first request to its last response. It replaces the client's ",
+            "limit. By default, neither is set. Time between two requests counts, also if the program spends it."
         )]
         ///
         /// # Errors

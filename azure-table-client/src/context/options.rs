@@ -1,6 +1,7 @@
 use super::conflict::ConflictResolver;
 use crate::client::setters::setters;
 use crate::pipeline::CallOptions;
+use crate::query::CONCURRENCY;
 
 /// The options of a save. By default each change is a request of its own, in the order of the changes, and
 /// the first failure ends the save.
@@ -11,7 +12,7 @@ pub struct SaveOptions {
     pub(super) continue_on_error: bool,
     pub(super) replace_on_update: bool,
     pub(super) missing_is_deleted: bool,
-    pub(super) at_once: usize,
+    pub(super) concurrency: usize,
     pub(super) call: CallOptions,
     pub(super) resolver: ConflictResolver,
 }
@@ -22,9 +23,6 @@ pub(super) enum Mode {
     Atomic,
     PerPartition,
 }
-
-/// The default number of transactions in flight.
-const AT_ONCE: usize = 8;
 
 impl Default for SaveOptions {
     fn default() -> Self {
@@ -40,7 +38,7 @@ impl SaveOptions {
             continue_on_error: false,
             replace_on_update: false,
             missing_is_deleted: false,
-            at_once: AT_ONCE,
+            concurrency: CONCURRENCY,
             call: CallOptions::default(),
             resolver: ConflictResolver::abort(),
         }
@@ -84,8 +82,8 @@ impl SaveOptions {
 
     /// Sets the maximum number of transactions in flight in a save [by partitions](Self::per_partition); the
     /// default is 8, the minimum 1.
-    pub fn at_once(mut self, transactions: usize) -> Self {
-        self.at_once = if transactions == 0 { 1 } else { transactions };
+    pub fn concurrency(mut self, transactions: usize) -> Self {
+        self.concurrency = if transactions == 0 { 1 } else { transactions };
         self
     }
 

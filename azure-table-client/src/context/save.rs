@@ -73,7 +73,7 @@ impl TableContext {
     }
 
     async fn send_all(&mut self, groups: Vec<RequestGroup>, options: &SaveOptions) {
-        let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
+        let concurrency = if options.mode == Mode::PerPartition { options.concurrency } else { 1 };
         let mut waiting = VecDeque::from(groups);
         let core = Arc::clone(&self.core);
         let mut in_flight = FuturesUnordered::new();
@@ -81,7 +81,7 @@ impl TableContext {
         let mut applied_earlier = AppliedEarlier::new();
         loop {
             while continues
-                && in_flight.len() < at_once
+                && in_flight.len() < concurrency
                 && let Some(group) = waiting.pop_front()
             {
                 let follow_up =

@@ -73,7 +73,10 @@ impl Error {
 
     /// A query reached its total deadline between two of its pages.
     pub(crate) fn total_deadline(deadline: Duration) -> Self {
-        Self::timeout(format!("total deadline of {} reached between two pages", Rounded(deadline)))
+        Self::timeout(format!(
+            "total deadline of {} reached between two requests",
+            Rounded(deadline)
+        ))
     }
 
     pub(crate) fn too_many_rows(most: u64) -> Self {

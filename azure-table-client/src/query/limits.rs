@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::pipeline::CallOptions;
 
-/// The number of requests of one query in flight at most, unless the query states another number.
-pub(crate) const CONCURRENT: usize = 8;
+/// The default concurrency: the requests in flight of a query, of `get_many` and of a save.
+pub(crate) const CONCURRENCY: usize = 8;
 
 /// How the parts of a query are read.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub(crate) struct ReadMode {
 impl ReadMode {
     /// One part after the other.
     pub(crate) const ONE: Self =
-        Self { parts: 1, requests: CONCURRENT, pages: 1, in_order: true, keeps_reading: false };
+        Self { parts: 1, requests: CONCURRENCY, pages: 1, in_order: true, keeps_reading: false };
 
     /// The first pages of so many parts with the page of the first one.
     pub(crate) const fn ahead(parts: usize) -> Self {
@@ -52,7 +52,7 @@ impl TotalDeadline {
     }
 
     /// Returns the settings of the next request, which may have less time than the others.
-    pub(super) fn options<'o>(
+    pub(crate) fn options<'o>(
         &self,
         options: &'o CallOptions,
         core: &ClientCore,

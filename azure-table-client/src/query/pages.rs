@@ -7,7 +7,7 @@ use futures_core::Stream;
 use futures_util::stream;
 
 use super::fetch::{CheckedQuery, FetchedPage, PageFetcher, PageRead, Slot};
-use super::limits::{CONCURRENT, ReadMode, RowLimits};
+use super::limits::{CONCURRENCY, ReadMode, RowLimits};
 use super::page::{Page, QueryCost};
 use super::position::QueryId;
 use super::reader::{Reader, Window};
@@ -52,7 +52,7 @@ impl<T> Pages<T> {
         Self::of_run(query.and_then(|mut query| {
             let sources = Sources::of(&query.fetcher.core, query.filter.take())?;
             let mode =
-                if sources.are_listed() { ReadMode::ahead(CONCURRENT) } else { ReadMode::ONE };
+                if sources.are_listed() { ReadMode::ahead(CONCURRENCY) } else { ReadMode::ONE };
             Run::new(query, &sources.all, mode)
         }))
     }

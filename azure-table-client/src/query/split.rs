@@ -1,6 +1,6 @@
 //! Splits a query into sources: by the keys that its filter lists, and by lists that are too long for one request.
 
-use super::limits::CONCURRENT;
+use super::limits::CONCURRENCY;
 use super::source::Source;
 use crate::client_core::ClientCore;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::operation::query;
 const MAX_REQUESTS: usize = 10_000;
 /// Listed rows with other conditions are read alone if at most this many are read instead of each query for several of
 /// them. So many requests are sent at once, and take about as long as one query.
-const ROWS_PER_QUERY: usize = CONCURRENT;
+const ROWS_PER_QUERY: usize = CONCURRENCY;
 
 /// The sources of a query, in key order.
 pub(crate) struct Sources {

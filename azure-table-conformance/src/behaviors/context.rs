@@ -19,7 +19,7 @@ pub(crate) async fn a_unit_of_work(target: &Target) {
         (SaveOptions::atomic(), Some(5)),
         (SaveOptions::atomic().replace_on_update(), None),
         (SaveOptions::per_partition(), Some(5)),
-        (SaveOptions::per_partition().at_once(1), Some(5)),
+        (SaveOptions::per_partition().concurrency(1), Some(5)),
     ] {
         let table = target.table::<Blog>().await;
         for id in ["1", "2", "3", "4"] {
