@@ -89,7 +89,7 @@ async fn measure(connection_string: &str, entities: u32) {
     let singles = entities / SINGLE_SHARE;
     let single = cost(singles, one_by_one(&readings, singles)).await;
     println!("one request an entity: {singles:>6} entities, {single}");
-    readings.truncate().await.expect("an empty table");
+    readings.bulk().truncate().await.expect("an empty table");
 
     let rows = || (0..entities).map(|n| BulkOperation::Insert(reading(n)));
     let run = async {

@@ -24,7 +24,7 @@ pub use azure_table_derive::TableSet;
 pub use call::Call;
 pub use get_many::GetMany;
 pub use get_or_insert::GetOrInsert;
-pub use list_tables::{ListTables, TableNamePages};
+pub use list_tables::ListTables;
 pub use parallel::Parallel;
 pub use partition_rows::PartitionRows;
 pub use query::{Query, QueryPlan};

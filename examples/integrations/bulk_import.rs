@@ -103,7 +103,7 @@ async fn main() -> Result<(), AnyError> {
     let import = Import::new(&service, &csv);
     let readings = &import.table;
     let is_new = readings.create_if_not_exists().await?;
-    readings.truncate().await?;
+    readings.bulk().truncate().await?;
     fs::create_dir_all(&directory)?;
     write_csv(&csv, LINES)?;
     let rows = import::count(&csv)?;
@@ -140,7 +140,7 @@ async fn main() -> Result<(), AnyError> {
     let stored = readings.query().count().await?;
     assert_eq!(stored, rows - 2);
     steps.done("count the rows of the table", stored.to_string());
-    let report = readings.truncate().await?;
+    let report = readings.bulk().truncate().await?;
     steps.done("delete all rows", report.to_string());
     fs::remove_dir_all(directory)?;
     if is_new {

@@ -98,8 +98,9 @@ impl Store {
     /// Deletes the rows of a tenant that has left. Sessions that are still open may write more of them, so that a
     /// program repeats this after [`SESSION`].
     pub(super) async fn delete_rows(&self, tenant: &Tenant) -> Result<BulkReport, BulkError> {
-        let bulk = self.service.table_named::<Invoice>(&self.table).bulk().any_version();
-        bulk.delete_where(|i| i.partition_key.starts_with((&tenant.id,))).await
+        let invoices = self.service.table_named::<Invoice>(&self.table);
+        let of_tenant = invoices.query().filter(|i| i.partition_key.starts_with((&tenant.id,)));
+        invoices.bulk().any_version().delete_found(of_tenant).await
     }
 
     fn sign(

@@ -146,7 +146,7 @@ async fn a_struct_without_constructors_of_keys() {
                    entity's `entity_key()`";
     assert_every_call_refuses::<Hour>(("a", "1"), message).await;
     let (_, hours) = table::<Hour>().await;
-    let error = hours.delete_partition("hour_7").await.unwrap_err();
+    let error = hours.bulk().delete_partition("hour_7").await.unwrap_err();
     let message = "no entity of this type has the PartitionKey \"hour_7\": use the entity's \
                    `partition_key()`";
     assert_refused(stopped(&error), message, None);
@@ -211,22 +211,22 @@ async fn a_bulk_row_fails_alone() {
 async fn delete_partition_refuses_an_impossible_partition() {
     let (mock, days) = table::<Day>().await;
     let message = "no entity of this type has the PartitionKey \"7\": use `Day::partition(…)`";
-    let error = days.delete_partition("7").await.unwrap_err();
+    let error = days.bulk().delete_partition("7").await.unwrap_err();
     assert_refused(stopped(&error), message, None);
     let error = days.bulk().delete_partition("7").await.unwrap_err();
     assert_refused(stopped(&error), message, None);
 
     let kinds = days.with_entity::<Forms>();
-    let error = kinds.delete_partition("7").await.unwrap_err();
+    let error = kinds.bulk().delete_partition("7").await.unwrap_err();
     assert_refused(stopped(&error), message, None);
     assert_eq!((mock.requests().total(), mock.row_count("Rows")), (0, Some(2)));
 
     // A counter may be in any partition.
-    days.with_entity::<Kinds>().delete_partition("7").await.unwrap();
+    days.with_entity::<Kinds>().bulk().delete_partition("7").await.unwrap();
     assert_eq!(mock.row_count("Rows"), Some(1));
     days.insert(&Day { year: 2009, month: 4, note: "14".into() }).await.unwrap();
-    days.delete_partition(Day::partition(2009, 4_u32).unwrap()).await.unwrap();
-    days.with_entity::<DynamicEntity>().delete_partition("a").await.unwrap();
+    days.bulk().delete_partition(Day::partition(2009, 4_u32).unwrap()).await.unwrap();
+    days.with_entity::<DynamicEntity>().bulk().delete_partition("a").await.unwrap();
     assert_eq!(mock.row_count("Rows"), Some(0));
 }
 
@@ -236,7 +236,7 @@ async fn found_rows_are_deleted_regardless_of_their_keys() {
     let (mock, counters) = table::<Counter>().await;
     let found = counters.query().filter(|counter| counter.name.eq("a"));
     assert_eq!(counters.bulk().delete_found(found).await.unwrap().progress.applied, 1);
-    assert_eq!(counters.truncate().await.unwrap().progress.applied, 1);
+    assert_eq!(counters.bulk().truncate().await.unwrap().progress.applied, 1);
     assert_eq!(mock.row_count("Rows"), Some(0));
 }
 

@@ -80,7 +80,6 @@ async fn assert_each_call_ends(service: &TableServiceClient, rows: &str) {
     for error in [
         soon(query().into_future()).await,
         soon(query().stream().try_collect::<Vec<_>>()).await,
-        soon(query().pages().into_stream().try_collect::<Vec<_>>()).await,
         soon(query().count()).await,
     ] {
         assert_endless(&error, "");

@@ -97,7 +97,7 @@ fn calls_and_settings_can_be_sent() {
         client::bulk::BulkError,
     );
     assert_traits!(Send, Sync:
-        client::client::ListTables, client::client::TableNamePages,
+        client::client::ListTables,
     );
     assert_traits!(Send, Sync:
         client::entity::Columns,

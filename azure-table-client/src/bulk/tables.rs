@@ -10,53 +10,18 @@ use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
 use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
-use crate::filter::{HasColumns, IntoCondition, Projection, Selection};
+use crate::filter::{Projection, Selection};
 use crate::operation::key::check_partition_key;
 use crate::{ETag, IfMatch};
 
-impl<T: TableEntity + 'static> TableClient<T> {
-    /// Deletes all rows of a partition, in any version; see [`Bulk::delete_partition`]. The guide compares the
-    /// [ways to delete](crate::guide::batches#deleting).
-    pub async fn delete_partition(
-        &self,
-        partition_key: impl Into<String>,
-    ) -> Result<BulkReport, BulkError> {
-        self.bulk().delete_partition(partition_key).await
-    }
-
-    /// Deletes the rows for which the condition holds, in the version in which they were found; see
-    /// [`Bulk::delete_where`]. The guide compares the [ways to delete](crate::guide::batches#deleting).
-    #[doc(alias("delete_many"))]
-    pub async fn delete_where<C>(
-        &self,
-        condition: impl FnOnce(T::Columns<T>) -> C,
-    ) -> Result<BulkReport, BulkError>
-    where
-        T: HasColumns,
-        C: IntoCondition<T>,
-    {
-        self.bulk().delete_where(condition).await
-    }
-
-    /// Deletes all rows and keeps the table; see [`Bulk::truncate`].
-    pub async fn truncate(&self) -> Result<BulkReport, BulkError> {
-        self.bulk().truncate().await
-    }
-
-    /// Copies all rows into another table, which must exist; see [`Bulk::copy_from`].
-    pub async fn copy_table<U: TableEntity + 'static>(
-        &self,
-        target: &TableClient<U>,
-    ) -> Result<BulkReport, BulkError> {
-        target.bulk().copy_from(self).await
-    }
-}
-
 impl<T: TableEntity + 'static> Bulk<T> {
-    /// Deletes the rows for which the condition holds; see [`delete_found`](Self::delete_found).
+    /// Deletes the rows that a query of this table finds. Use it for rows with a known condition; the guide compares the
+    /// [ways to delete](crate::guide::batches#deleting).
     ///
-    /// It deletes rows of other kinds if the condition holds for them. [`KeyColumn`](crate::filter::KeyColumn) describes
-    /// the keys that a range includes.
+    /// Only keys and versions are read. A row that is already gone counts as success. A row that another program
+    /// changed since it was found may no longer match: it is not deleted and fails with 412
+    /// `UpdateConditionNotSatisfied`, unless [`any_version`](Self::any_version) is set. Rows of other kinds are deleted
+    /// too if the query finds them. [`KeyColumn`](crate::filter::KeyColumn) describes the keys that a range includes.
     ///
     /// ```
     /// # use azure_table_client::{TableEntity, mock::MockTableService};
@@ -76,44 +41,9 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// # for id in 0..10 {
     /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id as i32 }).await?;
     /// # }
-    /// let report = blogs.delete_where(|b| b.channel.eq("Channel9") & b.rating.lt(4)).await?;
-    /// assert_eq!((report.progress.applied, blogs.query().count().await?), (4, 6));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Like [`delete_found`](Self::delete_found).
-    pub async fn delete_where<C>(
-        self,
-        condition: impl FnOnce(T::Columns<T>) -> C,
-    ) -> Result<BulkReport, BulkError>
-    where
-        T: HasColumns,
-        C: IntoCondition<T>,
-    {
-        let query = self.table.query().filter(condition);
-        self.delete_found(query).await
-    }
-
-    /// Deletes the rows that a query of this table finds.
-    ///
-    /// Only keys and versions are read. A row that is already gone counts as success. A row that another program
-    /// changed since it was found may no longer match: it is not deleted and fails with 412
-    /// `UpdateConditionNotSatisfied`, unless [`any_version`](Self::any_version) is set.
-    ///
-    /// ```
-    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
-    /// # blogs.create().await?;
-    /// # for n in 0..10 {
-    /// #     blogs.insert(DynamicEntity::new("Channel9", n.to_string()).set("Rating", n)).await?;
-    /// # }
-    /// let poor = blogs.query().filter_text("Rating lt 4").allow_scan();
+    /// let poor = blogs.query().filter(|b| b.channel.eq("Channel9") & b.rating.lt(4));
     /// let report = blogs.bulk().concurrency(2).delete_found(poor).await?;
-    /// assert_eq!(report.progress.applied, 4);
+    /// assert_eq!((report.progress.applied, blogs.query().count().await?), (4, 6));
     /// # Ok(())
     /// # }
     /// ```
@@ -122,11 +52,13 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// Like [`run`](Self::run); an error of the query ends the run. A query of another client or another table is
     /// refused. A checkpoint of a run is refused: the query does not find deleted rows again, so that a second run
     /// deletes the remaining rows. A client with `Metadata::None` reads no versions, and requires `any_version`.
+    #[doc(alias("delete_many", "delete_where"))]
     pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         self.delete_rows_of(query).await
     }
 
-    /// Deletes all rows of a partition, in any version, like [`delete_found`](Self::delete_found).
+    /// Deletes all rows of a partition, in any version, like [`delete_found`](Self::delete_found). Use it to remove
+    /// everything under one PartitionKey.
     ///
     /// # Errors
     /// Like [`delete_found`](Self::delete_found). Before anything is sent: a PartitionKey that no `T` has,
@@ -143,8 +75,8 @@ impl<T: TableEntity + 'static> Bulk<T> {
         self.any_version().delete_rows_of(query).await
     }
 
-    /// Deletes all rows, in any version, and keeps the table. Deleting and creating the table is faster, but the
-    /// service does not create a table while one of that name is being deleted.
+    /// Deletes all rows, in any version, and keeps the table. Use it for a table that stays in use: deleting and creating
+    /// the table is faster, but the service does not create a table while one of that name is being deleted.
     ///
     /// # Errors
     /// Like [`delete_found`](Self::delete_found).
@@ -200,7 +132,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// # blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// let archive = service.table_named::<DynamicEntity>("Archive");
     /// archive.create_if_not_exists().await?;
-    /// let report = blogs.copy_table(&archive).await?;
+    /// let report = archive.bulk().copy_from(&blogs).await?;
     /// assert_eq!((report.progress.applied, archive.query().count().await?), (1, 1));
     /// # Ok(())
     /// # }
@@ -209,6 +141,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// # Errors
     /// Like [`run`](Self::run); an error of the query ends the run. A copy can be resumed if the source has the same
     /// rows. A copy from Cosmos DB, which returns rows in no order, refuses the checkpoint of a run.
+    #[doc(alias("copy_table"))]
     pub async fn copy_from<U: TableEntity>(
         self,
         source: &TableClient<U>,

@@ -61,14 +61,9 @@ impl ListTables {
 
     setters! { limits: total_deadline "list", max_rows "tables", }
 
-    /// Returns the names page by page.
-    pub fn pages(self) -> TableNamePages {
-        TableNamePages { pages: Pages::of_run(self.run()) }
-    }
-
     /// Returns the names one by one. The stream ends after the first error.
     pub fn stream(self) -> impl Stream<Item = Result<String, Error>> + Send {
-        let pages = self.pages().pages.into_stream();
+        let pages = Pages::of_run(self.run()).into_stream();
         pages.map_ok(|page| stream::iter(page.into_iter().map(Ok))).try_flatten()
     }
 
@@ -98,25 +93,6 @@ impl IntoFuture for ListTables {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { Ok(self.pages().pages.collect().await?.into_vec()) })
+        Box::pin(async { Ok(Pages::of_run(self.run()).collect().await?.into_vec()) })
     }
 }
-
-/// The pages of the list of tables, one request each.
-pub struct TableNamePages {
-    pages: Pages<String>,
-}
-
-impl TableNamePages {
-    /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
-    /// loses no names.
-    ///
-    /// # Errors
-    /// The errors of [`ListTables`].
-    pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
-        let page = self.pages.next().await?;
-        Some(page.map(|page| page.entities))
-    }
-}
-
-opaque_debug!(TableNamePages, |it| pages: it.pages);

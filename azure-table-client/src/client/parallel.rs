@@ -59,8 +59,8 @@ pub struct Parallel<E, T = E> {
 }
 
 impl<E, T> Query<E, T> {
-    /// Splits the keys of the query into up to `concurrency` ranges, 1 to 256, which are read at the same time; see
-    /// [`Parallel`].
+    /// Splits the keys of the query into up to `concurrency` ranges, 1 to 256, which are read at the same time. Use it for
+    /// large tables, since finding the ranges costs queries; see [`Parallel`].
     pub fn parallel(self, concurrency: usize) -> Parallel<E, T> {
         Parallel { query: self, concurrency, is_ordered: true }
     }

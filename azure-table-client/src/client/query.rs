@@ -26,9 +26,9 @@ pub use plan::QueryPlan;
 /// A query over the entities `E` of one table. It returns a `T` for each: the entity, or the columns of
 /// [`select`](Self::select).
 ///
-/// `.await` collects the results of all pages; [`stream`](Self::stream), [`pages`](Self::pages) and
-/// [`page`](Self::page) read them step by step, in key order (in no order from
-/// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
+/// `.await` collects the results of all pages: use it for results that fit in memory. [`stream`](Self::stream),
+/// [`pages`](Self::pages) and [`page`](Self::page) read them step by step. The results are in key order (in no order from
+/// [Cosmos DB](crate::Dialect)). The guide compares the [ways to read](crate::guide::queries#pages). A filter that states both keys and has no other condition is sent as the
 /// request for a single entity. A filter that lists keys is sent as several such requests, or as one query per
 /// partition; see [`Pages`]. A filter that no key can meet, such as `is_in` of an empty list, has no results, and no
 /// request is sent.
@@ -323,14 +323,15 @@ impl<E, T> Query<E, T> {
         self.pages().first().await
     }
 
-    /// Returns the results page by page, for a loop: `while let Some(page) = pages.next().await`. The first pages of
+    /// Returns the results page by page: `while let Some(page) = pages.next().await`. Use it for jobs that store their
+    /// position, the continuation of each page, or that act on a page at a time. The first pages of
     /// later queries may be requested ahead (see [`Pages`]); [`page`](Self::page) reads a single page.
     #[doc(alias("paginate", "AsPages", "by_page", "pagination"))]
     pub fn pages(self) -> Pages<T> {
         Pages::new(self.checked())
     }
 
-    /// Returns the results one by one, in order. The next page is requested once half of the last one has
+    /// Returns the results one by one, in order. Use it for results of any size. The next page is requested once half of the last one has
     /// been read. At most two pages are in memory, or one page of each request if several are merged or read
     /// ahead (see [`Pages`]). The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>

@@ -148,7 +148,7 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::already_exists)
     }
 
-    /// Deletes the table with all its entities; [`truncate`](Self::truncate) keeps the table. The name cannot be used again for 40 s or more; see
+    /// Deletes the table with all its entities; [`truncate`](crate::bulk::Bulk::truncate) keeps the table. The name cannot be used again for 40 s or more; see
     /// [`delete_table_and_wait`](super::TableServiceClient::delete_table_and_wait).
     ///
     /// # Errors

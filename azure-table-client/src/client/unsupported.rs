@@ -29,9 +29,9 @@ unsupported!(
     "up to 100 rows of one partition, all or none: `table.transaction().insert_or_replace(&a).insert_or_replace(&b)`"
 );
 unsupported!(
-    DeletesMany: "a table deletes many rows by a condition, by a bulk run or by a transaction",
+    DeletesMany: "a table deletes many rows by a bulk run or by a transaction",
     "not a method of this type",
-    "rows that meet a condition: `delete_where(|b| b.rating.lt(3))`; a whole partition: `delete_partition(key)`; all rows: `truncate()`",
+    "rows that a query finds: `table.bulk().delete_found(query)`; a whole partition: `table.bulk().delete_partition(key)`; all rows: `table.bulk().truncate()`",
     "rows by their keys: `table.bulk().run(keys.map(|key| BulkOperation::DeleteIfExists(key, IfMatch::Any)))`, or `table.transaction().delete(key, &etag)` for up to 100 of one partition"
 );
 

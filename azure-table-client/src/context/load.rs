@@ -136,7 +136,8 @@ impl<T: TableEntity> Cursor<T> {
 opaque_debug!(<T> Cursor<T>, |it| table: it.table);
 
 impl TableContext {
-    /// Sends a query of this context's client, and tracks its entities. The result has all of them.
+    /// Sends a query of this context's client, and tracks its entities. The result has all of them. Use it for entities
+    /// that the next save changes.
     ///
     /// A row that cannot be decoded is an error: the context cannot track it. A [`cursor`](Self::cursor) continues after
     /// it; [`Query::results`] finds such rows without a context. With [`Query::select_names`], an update cannot remove a
@@ -150,8 +151,8 @@ impl TableContext {
         Load { context: self, query, option }
     }
 
-    /// Returns the entities of a query of this context's client one by one. The cursor borrows the context for each step
-    /// only, so that the program can update or delete entities between the steps.
+    /// Returns the entities of a query of this context's client one by one. Use it to update or delete entities between
+    /// the steps: the cursor borrows the context for each step only.
     ///
     /// # Errors
     /// A query that [`load`](Self::load) refuses.

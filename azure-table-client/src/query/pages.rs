@@ -109,7 +109,7 @@ impl<T> Pages<T> {
     }
 
     /// The pages as a stream, which ends after the first error.
-    pub fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send
     where
         T: Send + 'static,
     {

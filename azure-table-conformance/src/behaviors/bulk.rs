@@ -165,15 +165,20 @@ pub(crate) async fn deleting(target: &Target) {
     let rows = || (0..1200).map(|n| BulkOperation::InsertOrReplace(reading(n)));
     table.bulk().run(rows()).await.unwrap();
     let count = async || table.query().count().await.unwrap();
-    let report = table.delete_partition("d1").await.unwrap();
+    let report = table.bulk().delete_partition("d1").await.unwrap();
     assert_eq!((report.progress.applied, count().await), (300, 900));
-    let report = table.delete_where(|r| r.device.eq("d2") & r.value.ge(300.0)).await.unwrap();
+    let report = table
+        .bulk()
+        .delete_found(table.query().filter(|r| r.device.eq("d2") & r.value.ge(300.0)))
+        .await
+        .unwrap();
     assert_eq!((report.progress.applied, count().await), (150, 750));
-    let unchanged = table.delete_where(|r| r.device.eq("d2")).await.unwrap();
+    let unchanged =
+        table.bulk().delete_found(table.query().filter(|r| r.device.eq("d2"))).await.unwrap();
     assert_eq!((unchanged.progress.applied, count().await), (150, 600));
-    let report = table.truncate().await.unwrap();
+    let report = table.bulk().truncate().await.unwrap();
     assert_eq!((report.progress.applied, count().await), (600, 0));
-    assert_eq!(table.truncate().await.unwrap().progress.read, 0);
+    assert_eq!(table.bulk().truncate().await.unwrap().progress.read, 0);
     table.delete_table().await.unwrap();
 }
 
@@ -191,7 +196,7 @@ pub(crate) async fn copying(target: &Target) {
     let mut old = row(1, 1);
     old.set("Old", "goes");
     copy.insert(&old).await.unwrap();
-    let report = table.copy_table(&copy).await.unwrap();
+    let report = copy.bulk().copy_from(&table).await.unwrap();
     assert_eq!(report.progress.applied, 2100, "{report}");
     let all = async |table: &azure_table_client::TableClient<DynamicEntity>| {
         let rows = table.query().await.unwrap().into_vec();

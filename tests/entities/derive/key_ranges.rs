@@ -166,9 +166,15 @@ async fn a_run_that_deletes_a_range_keeps_rows_of_other_kinds() {
     let (rows, _) = among_others(10, &[1, 2, 3].map(post), row_of_joe).await;
     let others = rows.query().count().await.unwrap() - 3;
     let posts = rows.with_entity::<Post>();
-    let report = posts.delete_where(|p| p.customer.eq("joe") & p.row_key.older_than(2)).await;
+    let report = posts
+        .bulk()
+        .delete_found(posts.query().filter(|p| p.customer.eq("joe") & p.row_key.older_than(2)))
+        .await;
     assert_eq!(report.unwrap().progress.applied, 1);
-    let report = posts.delete_where(|p| p.customer.eq("joe") & p.row_key.newer_or_equal(3)).await;
+    let report = posts
+        .bulk()
+        .delete_found(posts.query().filter(|p| p.customer.eq("joe") & p.row_key.newer_or_equal(3)))
+        .await;
     assert_eq!(report.unwrap().progress.applied, 1);
     assert_eq!(rows.query().count().await.unwrap(), others + 1);
 }

@@ -359,7 +359,7 @@ async fn a_copy_continues_after_an_unreadable_row() {
         row.set("Text", if n == 5 { "XYZ" } else { "ok" });
         source.insert(&row).await.unwrap();
     }
-    let report = source.copy_table(&copy).await.unwrap_err().into_report();
+    let report = copy.bulk().copy_from(&source).await.unwrap_err().into_report();
     assert_eq!((report.progress.applied, mock.row_count("Copy")), (9, Some(9)));
     let failed = report.failures().next().unwrap();
     assert_eq!((failed.index, failed.key.as_ref()), (5, Some(row("", 5).key())));

@@ -401,7 +401,7 @@ async fn deleting_reads_keys_only() {
     let (mock, transport, table) = limited(None).await;
     table.bulk().run((0..3_000).map(|n| BulkOperation::Insert(row(n % 2, n)))).await.unwrap();
     mock.requests().clear();
-    table.delete_partition("p1").await.unwrap();
+    table.bulk().delete_partition("p1").await.unwrap();
     let query = transport.seen.lock().unwrap().query.clone();
     assert!(query.contains("&$select=PartitionKey%2CRowKey&"), "{query}");
     assert_eq!(mock.requests().table_scans(), 0);
@@ -411,7 +411,7 @@ async fn deleting_reads_keys_only() {
         assert!(error.to_string().contains("cannot be resumed"), "{error}");
     }
     table.delete_table().await.unwrap();
-    let error = table.truncate().await.unwrap_err();
+    let error = table.bulk().truncate().await.unwrap_err();
     let cause = error.report().stopped.as_ref().unwrap().to_string();
     assert!(cause.contains(ErrorCode::TableNotFound.as_str()), "{cause}");
 }

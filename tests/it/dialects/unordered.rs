@@ -192,7 +192,7 @@ async fn a_copy_from_cosmos_is_not_resumed() {
         assert!(error.to_string().contains("have no order"), "{error}");
     }
     assert_eq!(target.query().count().await.unwrap(), 0);
-    assert_eq!(table.copy_table(&target).await.unwrap().progress.applied, 3);
+    assert_eq!(target.bulk().copy_from(&table).await.unwrap().progress.applied, 3);
     // Azure Storage refuses it.
     let table = mock.client().table_named::<DynamicEntity>("Numbers");
     let begun = "1.0-1".parse().unwrap();

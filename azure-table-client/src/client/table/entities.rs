@@ -78,7 +78,9 @@ impl<T: TableEntity> TableClient<T> {
             .expecting(ErrorCode::is_missing_entity)
     }
 
-    /// Reads the entities with these keys: one request each, up to 8 of them concurrently; see [`GetMany`].
+    /// Reads the entities with these keys: one request each, several at the same time. Use it for known keys in any
+    /// partitions; see [`GetMany`]. A query whose filter lists keys can have other conditions, and returns the rows that
+    /// it finds in key order.
     pub fn get_many<K: IntoKey>(&self, keys: impl IntoIterator<Item = K>) -> GetMany<T> {
         let requests = keys.into_iter().map(|key| self.read_at(key)).collect();
         GetMany::new(&self.core, &self.target.table, requests)
