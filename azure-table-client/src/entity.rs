@@ -11,16 +11,16 @@ mod series;
 pub use azure_table_derive::PropertyGroup;
 #[doc(inline)]
 pub use azure_table_protocol::EntityJsonError;
+#[doc(hidden)]
+pub use azure_table_protocol::entity::{Accept, Field, Ownership, Policy, Reading, StoredType};
 #[doc(inline)]
 pub use azure_table_protocol::entity::{
     Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, IntoProperty, PropertyWriter,
     Row, TableEntity, schema,
 };
 pub(crate) use azure_table_protocol::entity::{
-    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable, WithETag,
+    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable, WithETag, guid_texts,
 };
-#[doc(hidden)]
-pub use azure_table_protocol::entity::{Field, Ownership, StoredType};
 #[doc(hidden)]
 pub use extra::ExtraField;
 pub use group::PropertyGroup;

@@ -66,7 +66,7 @@ mod macros;
 // The crates below have these; modules name them by the paths of this crate.
 #[doc(inline)]
 pub use azure_table_protocol::{clock, limits};
-use azure_table_protocol::{decode, lock, wire};
+use azure_table_protocol::{lock, wire};
 
 // ---- values ----
 pub mod edm;

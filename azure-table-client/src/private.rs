@@ -35,13 +35,13 @@ pub use crate::ETag;
 pub use crate::client::TableSet;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
-pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{
     ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm, ValueForm,
 };
 use crate::entity::DecodeReason;
 pub use crate::entity::schema::{Others, Schema};
+pub use crate::entity::{Accept, Policy, Reading};
 pub use crate::entity::{
     Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, Field, HasIndexes,
     HasKind, IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,

@@ -113,8 +113,8 @@ use std::ops::Deref;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::decode::{DecodeError, DecodeReason, Row};
 use crate::edm::EdmType;
+use crate::entity::{DecodeError, DecodeReason, Row};
 use crate::entity::{EncodeError, PropertyWriter, TableEntity};
 use crate::key::{EntityKey, KeyError};
 use crate::limits;

@@ -1,5 +1,7 @@
 //! Entities: the trait that maps a struct to rows, and entities without a struct.
 
+#[allow(missing_debug_implementations)]
+mod decode;
 mod dynamic;
 mod ownership;
 mod rows;
@@ -8,6 +10,12 @@ mod write;
 
 use std::borrow::Cow;
 
+#[doc(hidden)]
+pub use decode::{
+    Accept, Annotation, EachResult, Elements, Field, Form, Keyed, KeysOnly, MAX_OTHERS, PARTS,
+    Policy, RawProperty, RawText, RawValue, ReadRow, Reading, StoredType, WithETag, guid_texts,
+};
+pub use decode::{Columns, DecodeError, DecodeReason, Row};
 pub use dynamic::{DynamicEntity, IntoProperty};
 #[doc(hidden)]
 pub use dynamic::{Lenient, Readable};
@@ -19,13 +27,6 @@ pub use write::{EncodeError, PropertyWriter};
 #[doc(hidden)]
 pub use write::{PropertyName, PropertySink};
 
-#[doc(hidden)]
-pub use crate::decode::{
-    Annotation, EachResult, Elements, Field, Form, Keyed, KeysOnly, MAX_OTHERS, PARTS, RawProperty,
-    RawText, RawValue, ReadRow, StoredType, WithETag,
-};
-#[doc(inline)]
-pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
 use crate::key::{EntityKey, KeyError, KeyLayout};
 use crate::limits::LimitError;

@@ -26,9 +26,6 @@ pub mod lock;
 
 // ---- values ----
 #[doc(hidden)]
-#[allow(missing_debug_implementations)]
-pub mod decode;
-#[doc(hidden)]
 pub mod dialect;
 pub mod edm;
 pub mod entity;

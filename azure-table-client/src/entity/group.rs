@@ -1,7 +1,7 @@
 //! Structs whose fields are properties of the entity that they are part of.
 
 use super::{EncodeError, Field, PropertyWriter};
-use crate::decode::{DecodeError, Row};
+use crate::entity::{DecodeError, Row};
 
 /// Reads a field of type `F` from a row in which its first column has this number.
 #[doc(hidden)]

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use super::HasKind;
-use crate::decode::{Columns, DecodeError, ReadRow, Row};
 use crate::entity::TableEntity;
+use crate::entity::{Columns, DecodeError, ReadRow, Row};
 
 /// The entities of one kind of an enum of entities.
 pub(crate) struct OfKind<E> {

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use azure_table_protocol::entity::{Elements, PARTS};
 
 use super::{EncodeError, Field, PropertyWriter, StoredType};
-use crate::decode::{Accept, DecodeError, DecodeReason, Reading, Row};
 use crate::edm::{EdmCow, EdmType, FromEdm, ToEdm};
+use crate::entity::{Accept, DecodeError, DecodeReason, Reading, Row};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
 
 /// A field that is a numbered series of properties, by `#[table(series)]`.

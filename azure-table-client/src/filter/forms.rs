@@ -8,8 +8,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use uuid::Uuid;
 
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::decode::{Accept, guid_texts};
 use crate::edm::{EdmDateTime, EdmType, EdmValue};
+use crate::entity::{Accept, guid_texts};
 
 /// Up to this number, every whole number is a Double of its own.
 const EXACT: u64 = 1 << 53;

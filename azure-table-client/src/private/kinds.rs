@@ -2,12 +2,12 @@
 
 use super::{KeyText, PropertyField};
 use crate::ETag;
-use crate::decode::{Policy, Reading};
 use crate::entity::schema::Schema;
 use crate::entity::{
     Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
     TypedKeys,
 };
+use crate::entity::{Policy, Reading};
 use crate::limits::LimitError;
 
 /// The text of the discriminator property.

@@ -8,8 +8,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess
 use serde::forward_to_deserialize_any;
 use uuid::Uuid;
 
-use crate::decode::{DecodeError, DecodeReason, Row};
 use crate::edm::{EdmDateTime, EdmType, EdmValue, FromEdm};
+use crate::entity::{DecodeError, DecodeReason, Row};
 use crate::key::EntityKey;
 
 /// The declared properties that the row has.

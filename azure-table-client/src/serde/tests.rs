@@ -13,8 +13,12 @@ use uuid::Uuid;
 use super::*;
 use crate::Dialect;
 use crate::edm::{EdmDateTime, EdmValue, ToEdm};
-use crate::entity::DynamicEntity;
+use crate::entity::{DynamicEntity, Entities, Form};
 use crate::wire::{ReadError, json_read, json_write};
+
+fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T, ReadError> {
+    json_read::read_one(body, Form { typed, selected: false }, &Entities)
+}
 
 /// An entity with one property, declared with the Edm type of `D`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,7 +62,7 @@ fn read<V: Serialize + DeserializeOwned + Send, D: ToEdm>(
     dynamic.set("Value", value);
     let mut body = Vec::new();
     json_write::entity(&mut body, &dynamic, "p", "r", None, Dialect::default()).unwrap();
-    match json_read::read_entity::<Serde<Single<V, D>>>(&body, true) {
+    match read_entity::<Serde<Single<V, D>>>(&body, true) {
         Ok(entity) => Ok(entity.0.value),
         Err(ReadError::Decode(error)) => Err(error),
         Err(error) => panic!("{error:?}"),
@@ -266,7 +270,7 @@ impl SerdeEntity for Blog {
 }
 
 fn read_blog(json: &str, typed: bool) -> Result<Blog, DecodeError> {
-    match json_read::read_entity::<Serde<Blog>>(json.as_bytes(), typed) {
+    match read_entity::<Serde<Blog>>(json.as_bytes(), typed) {
         Ok(Serde(blog)) => Ok(blog),
         Err(ReadError::Decode(error)) => Err(error),
         Err(error) => panic!("{error}"),
@@ -341,10 +345,9 @@ fn errors_of_the_entity_as_a_whole_name_no_property() {
     let nothing = refusal(DynamicEntity::from_entity(&Serde(Loose([(None::<u8>, None)].into()))));
     assert_eq!((number, nothing), (NAME.to_owned(), NAME.to_owned()));
 
-    let Err(ReadError::Decode(error)) = json_read::read_entity::<Serde<Loose<String>>>(
-        br#"{"PartitionKey":"p","RowKey":"r"}"#,
-        true,
-    ) else {
+    let Err(ReadError::Decode(error)) =
+        read_entity::<Serde<Loose<String>>>(br#"{"PartitionKey":"p","RowKey":"r"}"#, true)
+    else {
         panic!("the key is not a number")
     };
     assert_eq!(error.property(), "PartitionKey");
@@ -492,10 +495,10 @@ proptest! {
         let (partition, row) = (&entity.partition, &entity.row);
         json_write::entity(&mut body, &Serde(entity.clone()), partition, row, None, Dialect::default())
             .unwrap();
-        let Serde(mut read) = json_read::read_entity::<Serde<All>>(&body, true).unwrap();
+        let Serde(mut read) = read_entity::<Serde<All>>(&body, true).unwrap();
         prop_assert_eq!(
             DynamicEntity::from_entity(&Serde(read.clone())).unwrap(),
-            json_read::read_entity::<DynamicEntity>(&body, true).unwrap()
+            read_entity::<DynamicEntity>(&body, true).unwrap()
         );
         // A NaN stays one, but equals nothing; and -0.0 equals 0.0.
         for (float, read) in [

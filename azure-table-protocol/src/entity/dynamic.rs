@@ -3,9 +3,9 @@ use std::{iter, slice, vec};
 
 use chrono::{DateTime, Utc};
 
+use super::decode::{Columns, DecodeError, Form, ReadRow, Row};
 use super::write::{PropertyName, PropertySink};
 use super::{EncodeError, PropertyWriter, TableEntity};
-use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;

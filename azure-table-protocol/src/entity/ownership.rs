@@ -1,5 +1,5 @@
 use super::TableEntity;
-use crate::decode::Columns;
+use super::decode::Columns;
 
 /// The properties that an entity writes whenever it has them.
 #[derive(Debug)]

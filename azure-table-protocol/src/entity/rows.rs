@@ -1,7 +1,7 @@
 //! Reading rows as entities.
 
 use super::TableEntity;
-use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
+use super::decode::{Columns, DecodeError, Form, ReadRow, Row};
 
 /// Whole entities.
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! The stored form of entities as data, for tools that compare the versions of a program.
 
 use super::TableEntity;
-use crate::decode::{Accept, Columns, Elements, Field, FieldKind, Policy, StoredType};
+use super::decode::{Accept, Columns, Elements, Field, FieldKind, Policy, StoredType};
 use crate::edm::{EdmType, EdmValue, ValueForm};
 use crate::key::{KeyForm, KeyPiece};
 

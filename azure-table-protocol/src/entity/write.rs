@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use crate::decode::{Columns, Field};
+use super::decode::{Columns, Field};
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, EdmValue, ToEdm};
 use crate::key::KeyError;

@@ -82,14 +82,6 @@ pub fn read_one_by<T>(
     value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
 }
 
-/// Reads one whole entity.
-pub fn read_entity<T: crate::entity::TableEntity>(
-    body: &[u8],
-    typed: bool,
-) -> Result<T, ReadError> {
-    read_one(body, Form { typed, selected: false }, &crate::entity::Entities)
-}
-
 /// Fills a row from one JSON object, without building an entity.
 pub fn read_row<'de>(
     body: &'de [u8],

@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
     use crate::edm::{EdmDateTime, EdmType, EdmValue};
-    use crate::entity::DynamicEntity;
+    use crate::entity::{DynamicEntity, Entities, Form};
     use crate::wire::json_read;
 
     const STORAGE: Dialect = Dialect::AzureStorage;
@@ -189,7 +189,7 @@ mod tests {
                 r#""Bytes@odata.type":"Edm.Binary","Bytes":"/wA="}"#
             )
         );
-        let back: DynamicEntity = json_read::read_entity(&body, true).unwrap();
+        let back: DynamicEntity = json_read::read_one(&body, Form::WHOLE, &Entities).unwrap();
         assert_eq!(back, dynamic);
     }
 
@@ -259,7 +259,7 @@ mod tests {
         let mut body = Vec::new();
         entity(&mut body, &dynamic, "p", "r", Some(("Id", uuid::Uuid::from_u128(7))), STORAGE)
             .unwrap();
-        let back: DynamicEntity = json_read::read_entity(&body, true).unwrap();
+        let back: DynamicEntity = json_read::read_one(&body, Form::WHOLE, &Entities).unwrap();
         let id = back.get::<uuid::Uuid>("Id").unwrap().unwrap();
         assert!(back.properties().count() == 2 && !id.is_nil());
         let mut full = DynamicEntity::new("p", "r");

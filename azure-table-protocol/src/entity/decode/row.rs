@@ -30,13 +30,16 @@ pub const MAX_OTHERS: usize = 1024;
 pub struct Row<'de> {
     columns: Columns,
     keeps_others: bool,
+    #[doc(hidden)]
     pub form: Form,
+    #[doc(hidden)]
     pub etag: Option<RawText<'de>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
     /// The errors of fields that were left at their defaults.
     problems: Vec<DecodeError>,
     /// Whether a property or another member occurred twice.
+    #[doc(hidden)]
     pub repeated: bool,
 }
 
@@ -51,7 +54,6 @@ pub struct Form {
 
 impl Form {
     /// All properties with their types.
-    #[doc(hidden)]
     pub const WHOLE: Self = Self { typed: true, selected: false };
 }
 
@@ -60,6 +62,7 @@ impl Form {
 pub enum RawText<'de> {
     /// With its quotes and escapes.
     Json(&'de str),
+    /// Without escapes.
     Plain(Cow<'de, str>),
 }
 

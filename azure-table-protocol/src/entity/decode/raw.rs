@@ -8,30 +8,42 @@ use base64::{DecodeError, Engine};
 use super::error::DecodeReason;
 use crate::edm::{EdmCow, EdmType, EdmValue};
 
-/// A property as it was read: its annotation, wherever that stood, and its JSON value.
+/// A property as it was read.
 #[derive(Debug, Default)]
 pub struct RawProperty<'de> {
+    /// The annotation, which may come before or after the value.
     pub annotation: Annotation,
+    /// The JSON value.
     pub value: RawValue<'de>,
 }
 
+/// The annotated type of a property.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation {
+    /// No annotation.
     #[default]
     None,
+    /// A type of the service.
     Edm(EdmType),
     /// A type that the service does not store.
     Unknown,
 }
 
+/// The JSON value of a property.
 #[derive(Debug, Default)]
 pub enum RawValue<'de> {
+    /// The row does not have the property.
     #[default]
     Missing,
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Boolean(bool),
+    /// A number without a fraction or an exponent that is an `i64`.
     Integer(i64),
+    /// Any other number.
     Float(f64),
+    /// Text, without its escapes.
     Text(Cow<'de, str>),
     /// Text that is not valid Unicode, such as a lone surrogate.
     NoUnicode {
@@ -86,6 +98,7 @@ impl RawProperty<'_> {
 }
 
 impl Annotation {
+    /// Returns the annotation with the name of a type, such as `Edm.Int64`.
     pub fn from_name(name: &str) -> Self {
         EdmType::from_name(name).map_or(Self::Unknown, Self::Edm)
     }

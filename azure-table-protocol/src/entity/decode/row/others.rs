@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{PARTITION_KEY, ROW_KEY, RawText, Row, SYSTEM_SLOTS, TIMESTAMP};
-use crate::decode::raw::{Annotation, RawProperty, RawValue};
-use crate::decode::{DecodeError, DecodeReason};
 use crate::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
+use crate::entity::decode::raw::{Annotation, RawProperty, RawValue};
+use crate::entity::decode::{DecodeError, DecodeReason};
 use crate::etag::ETag;
 use crate::key::EntityKey;
 use crate::limits::SYSTEM_PROPERTIES;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{PARTITION_KEY, ROW_KEY, Row};
-use crate::decode::raw::RawValue;
-use crate::decode::{DecodeError, DecodeReason};
+use crate::entity::decode::raw::RawValue;
+use crate::entity::decode::{DecodeError, DecodeReason};
 use crate::key::{EntityKey, KeyError, KeyLayout, KeyPart};
 use crate::limits::SYSTEM_PROPERTIES;
 
