@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::bulk::{BulkOperation, RowOutcome};
+use azure_table_client::bulk::BulkOperation;
 use azure_table_client::client::Query;
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::PropertyGroup;
 use azure_table_client::{ETag, Outcome, Stored, TableClient, TableEntity};
@@ -150,7 +151,7 @@ impl Documents {
         let report = match self.table.bulk().run(deletes).await {
             Ok(report) => report,
             Err(error) => {
-                let is_newer = |outcome: &RowOutcome| matches!(outcome, RowOutcome::Failed(error) if error.is_precondition_failed());
+                let is_newer = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Failed(error) if error.is_precondition_failed());
                 let report = error.report();
                 let is_expected = report.failures().all(|row| is_newer(&row.outcome));
                 if report.stopped.is_some() || !is_expected {

@@ -97,7 +97,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     ctx.table_of(&accounts).update(&joe)?;
     ctx.table_of(&lines).delete(&stored[1])?;
     ctx.table_of(&lines).add(&line(2, 1, 600))?;
-    assert_eq!(ctx.plan(SaveOptions::atomic())?.requests.len(), 1);
+    assert_eq!(ctx.plan(SaveOptions::atomic())?.len(), 1);
     let report = ctx.save_changes_with(SaveOptions::atomic()).await?;
     assert_eq!(report.applied(), 3);
     assert_eq!(accounts.get(account.entity_key()?).await?.owed_cents, 700);

@@ -12,7 +12,7 @@
 //!   still apply a request after its client gave up; only an ETag prevents that.)
 //! - **Outcomes**: each row has one outcome. If the service refuses one row of a batch, the run sends the
 //!   others again. A request whose response was lost is sent again; if the service refuses a row then, and
-//!   reading back does not prove its outcome, that row is [`Unknown`](RowOutcome::Unknown). A refusal of the account,
+//!   reading back does not prove its outcome, that row is [`Unknown`](crate::client::WriteOutcome::Unknown). A refusal of the account,
 //!   such as by a firewall, ends the run and resolves no row.
 //! - **Rate limit**: a partition that the service throttles is slowed down to just below the rate at which
 //!   that happened, and speeds up again slowly. Other partitions are not affected. If many are throttled,
@@ -51,12 +51,12 @@ use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt 
 pub use checkpoint::Checkpoint;
 pub use monitor::BulkMonitor;
 pub use operation::BulkOperation;
-pub use report::{BulkError, BulkReport, Cause, Progress, RowOutcome, RowResult};
+pub use report::{BulkError, BulkReport, Cause, Progress};
 
 use crate::client::TableClient;
 use crate::entity::TableEntity;
 use crate::error::Error;
-use crate::operation::Proof;
+use crate::operation::{Proof, WriteResult};
 use crate::pipeline::RetryPolicy;
 use concurrency::Concurrency;
 use operation::{InvalidRow, Job, Row};
@@ -192,7 +192,7 @@ impl<T: TableEntity> Bulk<T> {
     }
 
     /// Calls `report` with each row once its outcome is known. It should be fast.
-    pub fn on_row(mut self, report: impl FnMut(&RowResult) + Send + 'static) -> Self {
+    pub fn on_row(mut self, report: impl FnMut(&WriteResult) + Send + 'static) -> Self {
         self.callbacks.row = Some(Box::new(report));
         self
     }
@@ -261,7 +261,7 @@ impl<T: TableEntity> Bulk<T> {
     async fn apply<I>(
         self,
         input: impl Stream<Item = Result<I, Cause>>,
-        prepare: impl Fn(&Job, u64, I) -> Result<Row, InvalidRow>,
+        prepare: impl Fn(&Job, u64, I) -> Result<Row, Box<InvalidRow>>,
     ) -> Result<BulkReport, BulkError> {
         let core = Arc::clone(self.table.core());
         let target = self.table.target().clone();

@@ -35,12 +35,13 @@ pub use transaction::Transaction;
 pub use update_rows::UpdateRowsWith;
 pub use update_with::UpdateWith;
 
-pub use crate::operation::ResponseInfo;
 pub use crate::operation::access_policies::StoredAccessPolicy;
 pub use crate::operation::committed::{Committed, OperationResult};
 pub use crate::operation::query::ScanPolicy;
 pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use crate::operation::stats::{Replication, ServiceStats};
+pub use crate::operation::{Location, ResponseInfo, WriteOutcome, WriteResult};
+pub use crate::pipeline::{FailedAttempt, LocationMode};
 pub use crate::query::{EntityStream, Page, Pages, QueryCost, Results};
-pub use crate::wire::NoServiceVersion;
-pub use azure_table_protocol::IntoIfMatch;
+#[doc(inline)]
+pub use azure_table_protocol::{IntoIfMatch, ServiceVersion};

@@ -31,8 +31,8 @@ use azure_table_protocol::IntoIfMatch;
 pub use conflict::{Conflict, ConflictResolver, Resolution};
 pub use load::{Cursor, Load};
 pub use options::SaveOptions;
-pub use plan::{PlannedRequest, SavePlan};
-pub use report::{SaveError, SaveOutcome, SaveReport, SaveResult};
+pub use plan::PlannedRequest;
+pub use report::{SaveError, SaveReport};
 pub use table::{ContextTable, Entry};
 pub use tracker::{EntityState, MergeOption};
 
@@ -226,12 +226,12 @@ impl TableContext {
     /// # Errors
     /// The errors of a save before it sends anything.
     #[expect(clippy::needless_pass_by_value, reason = "like save_changes_with")]
-    pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
+    pub fn plan(&mut self, options: SaveOptions) -> Result<Vec<PlannedRequest>, Error> {
         let hook = self.hooks.writing.as_deref_mut();
         let (tracker, clock) = (&self.tracker, &self.core.clock);
         let candidates = plan::candidates(tracker, clock, &options, hook, 0, &HashSet::new())?;
         let groups = plan::groups(&self.tracker, &candidates, &options, &self.core)?;
-        Ok(SavePlan::of(&groups))
+        Ok(groups.iter().map(PlannedRequest::of).collect())
     }
 
     /// Sends the changes, each as a request of its own, in their order. Sends nothing if there are no changes.

@@ -7,11 +7,9 @@
 //!
 //! [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
 
-pub use azure_table_derive::TableValue;
 #[doc(inline)]
 pub use azure_table_protocol::edm::{
-    ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue, FromEdm, TableValue,
-    ToEdm, ValueChoice, ValueForm,
+    ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue, FromEdm, ToEdm,
 };
 #[doc(hidden)]
 pub use azure_table_protocol::edm::{DateTimeValue, OrderedEdm, TextEdm};

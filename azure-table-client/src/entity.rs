@@ -15,18 +15,20 @@ pub use azure_table_protocol::EntityJsonError;
 pub use azure_table_protocol::entity::{Accept, Field, Ownership, Policy, Reading, StoredType};
 #[doc(inline)]
 pub use azure_table_protocol::entity::{
-    Columns, DecodeError, DecodeReason, DynamicEntity, EncodeError, IntoProperty, PropertyWriter,
-    Row, TableEntity, schema,
+    Columns, DecodeError, DecodeReason, EncodeError, IntoProperty, PropertyWriter, Row, schema,
 };
 pub(crate) use azure_table_protocol::entity::{
-    EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable, WithETag, guid_texts,
+    DynamicEntity, EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable,
+    TableEntity, WithETag, guid_texts,
 };
 #[doc(hidden)]
 pub use extra::ExtraField;
 pub use group::PropertyGroup;
 #[doc(hidden)]
 pub use group::ReadGroup;
-pub use index::{HasIndexes, IndexDefinition};
+pub use index::HasIndexes;
+#[doc(hidden)]
+pub use index::IndexDefinition;
 pub(crate) use kind::OfKind;
 #[doc(hidden)]
 pub use series::{SeriesField, SplitField};
@@ -34,10 +36,9 @@ pub use series::{SeriesField, SplitField};
 #[doc(hidden)]
 pub use crate::key::TickKey;
 pub use crate::key::{
-    Bucketed, Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart,
-    KeyRange,
+    Bucketed, Descending, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
 };
-pub(crate) use crate::key::{after_prefix, by_keys, ordinal};
+pub(crate) use crate::key::{EntityKey, after_prefix, by_keys, ordinal};
 
 /// A [`TableEntity`] whose keys are made of typed parts; the derive implements it.
 #[diagnostic::on_unimplemented(

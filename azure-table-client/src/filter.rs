@@ -33,12 +33,16 @@ pub use field_columns::FieldColumns;
 pub use key_column::KeyColumn;
 #[doc(hidden)]
 pub use key_part::{PartitionKeyPart, RowKeyPart};
-pub use multi_column::{ETagColumn, MultiColumn, SeriesColumns};
+#[doc(hidden)]
+pub use multi_column::MultiColumn;
+pub use multi_column::{ETagColumn, SeriesColumns};
 pub(crate) use projection::Projected;
 pub use projection::{Projection, ProjectionOf};
 #[doc(hidden)]
 pub use projection::{Selection, project};
 pub(crate) use query_filter::QueryFilter;
+pub use stored::Literal;
 #[doc(hidden)]
 pub use stored::stored;
-pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec};
+#[doc(hidden)]
+pub use stored::{AsIs, ColumnCodec, OrderedCodec};

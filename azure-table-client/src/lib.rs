@@ -110,6 +110,7 @@ pub use azure_table_derive::TableEntity;
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/enum.md")]
 pub use azure_table_derive::TableEnum;
+pub use azure_table_derive::TableValue;
 
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/filter.md")]
@@ -126,18 +127,19 @@ macro_rules! filter {
 pub use crate::client::builder::TableServiceClientBuilder;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
-pub use crate::edm::TableValue;
-pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorKind, Outcome};
-pub use crate::operation::{Confirmation, Location, Proof, Stored, Written};
-pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
+pub use crate::operation::{Confirmation, Proof, Stored, Written};
+pub use crate::pipeline::RetryPolicy;
 pub use crate::query::Continuation;
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[doc(inline)]
 pub use azure_table_protocol::Dialect;
 #[doc(inline)]
-pub use azure_table_protocol::{
-    ETag, ErrorCode, IfMatch, Metadata, NoServiceVersion, Operation, OtherCode, PayloadFormat,
-    ServiceVersion,
-};
+pub use azure_table_protocol::edm::TableValue;
+#[doc(inline)]
+pub use azure_table_protocol::entity::{DynamicEntity, TableEntity};
+#[doc(inline)]
+pub use azure_table_protocol::key::EntityKey;
+#[doc(inline)]
+pub use azure_table_protocol::{ETag, ErrorCode, IfMatch, Metadata, Operation, PayloadFormat};

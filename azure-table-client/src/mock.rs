@@ -1,7 +1,9 @@
 //! The Table service in memory, for unit tests without a socket.
 //!
 //! [`MockTableService`] is the service of [`azure_table_mock`] with clients: [`client`](MockTableService::client) and
-//! [`client_builder`](MockTableService::client_builder). All methods of [`TableService`] are methods of it.
+//! [`client_builder`](MockTableService::client_builder). All methods of [`TableService`] are
+//! methods of it. Types that tests do not name, such as the views of faults and requests, are in
+//! [`azure_table_mock`].
 //! `MockTableServer` (feature `mock-server`) is the same service on a loopback port.
 //!
 //! # Testing your code
@@ -15,10 +17,9 @@ mod server;
 
 use std::ops::Deref;
 
+use azure_table_mock::TableService;
 #[doc(inline)]
-pub use azure_table_mock::{
-    AddedFault, DiskStatus, Fault, Faults, RecordedRequest, Requests, Seed, SeedError, TableService,
-};
+pub use azure_table_mock::{AddedFault, Fault, RecordedRequest};
 #[cfg(feature = "mock-server")]
 pub use server::MockTableServer;
 

@@ -21,6 +21,7 @@ mod target;
 pub(crate) mod transaction;
 #[cfg(feature = "entra")]
 pub(crate) mod user_delegation_key;
+mod write_result;
 mod wrote;
 
 use bytes::Bytes;
@@ -33,6 +34,7 @@ pub(crate) use reply::{Reply, Signed, is_missing};
 pub use results::{Confirmation, ResponseInfo, Stored, Written};
 pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
+pub use write_result::{WriteOutcome, WriteResult};
 pub(crate) use wrote::{Effect, Wrote};
 
 use crate::IfMatch;

@@ -31,22 +31,18 @@ pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::schema::*;
 pub use self::tables::*;
-pub use crate::ETag;
 pub use crate::client::TableSet;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 use crate::edm::EdmDateTime;
-pub use crate::edm::{
-    ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm, ValueForm,
-};
+pub use crate::edm::{ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 use crate::entity::DecodeReason;
-pub use crate::entity::schema::{Others, Schema};
-pub use crate::entity::{Accept, Policy, Reading};
+pub use crate::entity::schema::{Others, Schema, ValueForm};
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, Field, HasIndexes,
-    HasKind, IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
-    NamedTable, Ownership, PropertyGroup, PropertyWriter, ReadGroup, Row, SeriesField, SplitField,
-    StoredType, TableEntity, TypedKeys, codec,
+    Accept, Columns, DecodeError, EncodeError, ExtraField, Field, HasIndexes, HasKind,
+    IndexDefinition, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange, NamedTable,
+    Ownership, Policy, PropertyGroup, PropertyWriter, ReadGroup, Reading, Row, SeriesField,
+    SplitField, StoredType, TypedKeys, codec,
 };
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, ETagColumn, FieldColumns, HasColumns, KeyColumn, MultiColumn,
@@ -58,6 +54,7 @@ pub use crate::key::{
     OnlyPart, Parts, ReversedPart, WholeKey,
 };
 pub use crate::limits::LimitError;
+pub use crate::{DynamicEntity, ETag, EntityKey, TableEntity, TableValue};
 
 pub use azure_table_derive::filter;
 

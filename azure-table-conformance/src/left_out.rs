@@ -1,6 +1,7 @@
 //! The behaviors of the conformance list that a version or a format of the protocol cannot pass, with the reasons.
 
-use azure_table_client::{Dialect, Metadata, PayloadFormat, ServiceVersion};
+use azure_table_client::client::ServiceVersion;
+use azure_table_client::{Dialect, Metadata, PayloadFormat};
 
 use crate::target::Protocol;
 

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
+use azure_table_client::TableEntity;
 use azure_table_client::auth::DEVELOPMENT_KEY;
+use azure_table_client::client::ServiceVersion;
 use azure_table_client::clock::Clock;
-use azure_table_client::entity::TableEntity;
 use azure_table_client::transport::Transport;
 use azure_table_client::{
-    Dialect, Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
-    TableServiceClientBuilder,
+    Dialect, Metadata, PayloadFormat, TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 
 use crate::left_out;

@@ -39,7 +39,7 @@ pub fn table_enum(input: TokenStream) -> TokenStream {
     derived(input, expand::table_enum)
 }
 
-/// Implements `TableValue`; see `azure_table_client::edm::TableValue`.
+/// Implements `TableValue`; see `azure_table_client::TableValue`.
 #[proc_macro_derive(TableValue, attributes(table))]
 pub fn table_value(input: TokenStream) -> TokenStream {
     derived(input, expand::table_value)

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use azure_table_client::clock::SystemClock;
-use azure_table_client::mock::{DiskStatus, MockTableService, MockTableServiceBuilder};
+use azure_table_client::mock::{MockTableService, MockTableServiceBuilder};
+use azure_table_mock::DiskStatus;
 
 use crate::folder::create_private;
 use crate::log::Log;

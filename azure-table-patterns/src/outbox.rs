@@ -9,8 +9,9 @@ mod worker;
 use std::fmt;
 use std::marker::PhantomData;
 
+use azure_table_client::TableEntity;
 use azure_table_client::client::{Query, Transaction};
-use azure_table_client::entity::{IntoKey, KeyRange, TableEntity};
+use azure_table_client::entity::{IntoKey, KeyRange};
 use azure_table_client::filter::Filter;
 use azure_table_client::{
     DynamicEntity, EntityKey, Error as ClientError, Outcome, Proof, TableClient,

@@ -49,10 +49,10 @@ pub mod clock;
 pub mod transport;
 
 pub use crate::dialect::Dialect;
-pub use crate::error_code::{ErrorCode, OtherCode};
+pub use crate::error_code::ErrorCode;
 pub use crate::etag::{ETag, IfMatch, IntoIfMatch};
 pub use crate::format::{Metadata, PayloadFormat};
 pub use crate::operation::Operation;
-pub use crate::version::{NoServiceVersion, ServiceVersion};
+pub use crate::version::ServiceVersion;
 #[doc(inline)]
 pub use crate::wire::EntityJsonError;

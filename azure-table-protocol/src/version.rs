@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use http::HeaderValue;
 
+use crate::limits::LimitError;
+
 /// The default version as a header.
 static DEFAULT: HeaderValue = HeaderValue::from_static("2019-02-02");
 
@@ -13,10 +15,10 @@ static DEFAULT: HeaderValue = HeaderValue::from_static("2019-02-02");
 /// service knows can be made of text.
 ///
 /// ```
-/// # use azure_table_client::ServiceVersion;
+/// # use azure_table_client::client::ServiceVersion;
 /// let version: ServiceVersion = "2017-11-09".parse()?;
 /// assert!(version > ServiceVersion::V2015_12_11 && version < ServiceVersion::default());
-/// # Ok::<(), azure_table_client::client::NoServiceVersion>(())
+/// # Ok::<(), azure_table_client::limits::LimitError>(())
 /// ```
 ///
 /// Source: [Versioning for Azure Storage][versions].
@@ -108,30 +110,15 @@ impl fmt::Debug for ServiceVersion {
     }
 }
 
-/// The text is not a version of the service, or not one that this client supports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NoServiceVersion;
-
-impl fmt::Display for NoServiceVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a version of the service is a date such as {}, and {} is the oldest one that is spoken",
-            ServiceVersion::default(),
-            ServiceVersion::V2009_04_14
-        )
-    }
-}
-
-impl std::error::Error for NoServiceVersion {}
-
 impl FromStr for ServiceVersion {
-    type Err = NoServiceVersion;
+    type Err = LimitError;
 
-    fn from_str(text: &str) -> Result<Self, NoServiceVersion> {
+    fn from_str(text: &str) -> Result<Self, LimitError> {
         let version = Self::of_date(text).filter(|version| *version >= Self::V2009_04_14);
-        version.ok_or(NoServiceVersion)
+        version.ok_or_else(|| LimitError::ServiceVersion {
+            text: text.to_owned(),
+            oldest: Self::V2009_04_14.as_str(),
+        })
     }
 }
 
@@ -147,8 +134,8 @@ mod tests {
         assert_eq!("2009-04-14".parse(), Ok(ServiceVersion::V2009_04_14));
         for bad in ["", "now", "2009-04-13", "2008-10-27", "2019-2-2", "20190202--", "2019-02-0é"]
         {
-            assert_eq!(bad.parse::<ServiceVersion>(), Err(NoServiceVersion), "{bad}");
+            let error = bad.parse::<ServiceVersion>().unwrap_err();
+            assert!(error.to_string().contains("2009-04-14"), "{error}");
         }
-        assert!(NoServiceVersion.to_string().contains("2009-04-14"));
     }
 }

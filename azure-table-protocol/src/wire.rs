@@ -23,4 +23,4 @@ pub use read_error::ReadError;
 
 pub use crate::format::{Metadata, PayloadFormat};
 pub use crate::operation::{Document, Operation, Permissions, RetryClass};
-pub use crate::version::{NoServiceVersion, ServiceVersion};
+pub use crate::version::ServiceVersion;

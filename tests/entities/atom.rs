@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use azure_table_client::auth::Credential;
 use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::ServiceVersion;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, Proof,
-    RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
+    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, Proof, RetryPolicy,
+    TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_tests::scripted::{Scripted, response};
 use bytes::Bytes;

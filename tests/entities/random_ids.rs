@@ -5,7 +5,8 @@ use std::fs;
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 
-use azure_table_client::bulk::{BulkOperation, RowOutcome};
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, Operation, Outcome, Proof, TableClient};
 use futures_util::stream;
@@ -89,7 +90,7 @@ async fn only_one_of_two_bulk_runs_inserts_a_row() {
     }
     let [first, second] = &reports[..] else { panic!() };
     assert_eq!(first.progress.applied, 1);
-    assert!(matches!(second.results[0].outcome, RowOutcome::Failed(_)), "{second:?}");
+    assert!(matches!(second.results[0].outcome, WriteOutcome::Failed(_)), "{second:?}");
 }
 
 #[tokio::test]

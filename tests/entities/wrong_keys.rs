@@ -1,7 +1,8 @@
 //! Keys that no entity of the type can have: every call that accepts a key refuses them before it sends
 //! a request.
 
-use azure_table_client::bulk::{BulkError, BulkOperation, RowOutcome};
+use azure_table_client::bulk::{BulkError, BulkOperation};
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::context::TableContext;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
@@ -195,7 +196,7 @@ async fn a_bulk_row_fails_alone() {
     assert_eq!(failures.iter().map(|row| row.index).collect::<Vec<_>>(), [1, 2]);
     for failure in failures {
         assert_eq!(failure.key, Some(("a", "1").into()));
-        let RowOutcome::Failed(error) = &failure.outcome else { panic!("{failure}") };
+        let WriteOutcome::Failed(error) = &failure.outcome else { panic!("{failure}") };
         assert_refused(error, COUNTER, Some(("a", "1")));
     }
     assert_eq!((report.progress.applied, report.progress.failed), (2, 2));

@@ -5,11 +5,10 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use azure_table_client::auth::{Credential, SasToken, SharedKey, TablePermissions, TableSas};
+use azure_table_client::client::ServiceVersion;
 use azure_table_client::client::StoredAccessPolicy;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{
-    DynamicEntity, Error, ErrorKind, RetryPolicy, ServiceVersion, TableServiceClient,
-};
+use azure_table_client::{DynamicEntity, Error, ErrorKind, RetryPolicy, TableServiceClient};
 use azure_table_tests::scripted::{Scripted, response};
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::context::{SaveOptions, SaveOutcome, SaveResult, TableContext};
+use azure_table_client::client::ServiceVersion;
+use azure_table_client::client::{WriteOutcome, WriteResult};
+use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     Confirmation, DynamicEntity, EntityKey, ErrorKind, IfMatch, Operation, Outcome, PayloadFormat,
-    Proof, RetryPolicy, ServiceVersion, TableClient, TableEntity, TableServiceClient,
-    TableServiceClientBuilder,
+    Proof, RetryPolicy, TableClient, TableEntity, TableServiceClient, TableServiceClientBuilder,
 };
 use azure_table_tests::scripted::{Scripted, response};
 use futures_util::TryStreamExt as _;
@@ -243,11 +244,11 @@ async fn a_damaged_batch_leaves_the_attempt_open() {
         }
         let saved = context.save_changes_with(SaveOptions::per_partition()).await;
         let saved = saved.unwrap_or_else(|error| error.report);
-        let is_true = |result: &SaveResult| match result.outcome {
-            SaveOutcome::Applied { confirmation, .. } => {
+        let is_true = |result: &WriteResult| match result.outcome {
+            WriteOutcome::Applied { confirmation, .. } => {
                 resolves && confirmation == Confirmation::Comparison
             }
-            SaveOutcome::Unknown(_) => !resolves,
+            WriteOutcome::Unknown(_) => !resolves,
             _ => false,
         };
         assert!(saved.results.iter().all(is_true), "{saved:?}");

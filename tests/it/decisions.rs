@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
 use azure_table_client::client::Replication;
+use azure_table_client::client::{Location, LocationMode};
 use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpResponse, TransportErrorKind};
 use azure_table_client::{
-    DynamicEntity, Error, ErrorKind, IfMatch, Location, LocationMode, Outcome, Proof, RetryPolicy,
-    TableClient, TableServiceClient, TableServiceClientBuilder,
+    DynamicEntity, Error, ErrorKind, IfMatch, Outcome, Proof, RetryPolicy, TableClient,
+    TableServiceClient, TableServiceClientBuilder,
 };
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_write, json_error, response};
 use tokio::time::sleep;

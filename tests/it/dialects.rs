@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::auth::SharedKey;
+use azure_table_client::client::ServiceVersion;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, Proof, RetryPolicy,
-    ServiceVersion, TableServiceClient, TableServiceClientBuilder,
+    TableServiceClient, TableServiceClientBuilder,
 };
 use azure_table_tests::scripted::Scripted;
 

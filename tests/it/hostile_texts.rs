@@ -1,9 +1,9 @@
 //! Server texts that try to mislead the people who read logs, or one of two readers of the same response.
 
 use azure_table_client::auth::{Credential, SasToken};
+use azure_table_client::client::ServiceVersion;
 use azure_table_client::{
-    DynamicEntity, Error, ErrorKind, IfMatch, Outcome, PayloadFormat, ServiceVersion,
-    TableServiceClient,
+    DynamicEntity, Error, ErrorKind, IfMatch, Outcome, PayloadFormat, TableServiceClient,
 };
 
 use crate::hostile_server::{HostileServer, response};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use azure_table_client::bulk::{BulkOperation, RowOutcome};
-use azure_table_client::context::{SaveOutcome, TableContext};
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     Confirmation, DynamicEntity, ETag, Error, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy,
@@ -104,14 +105,14 @@ async fn contexts_and_bulk_runs_do_not_believe_it_either() {
     mix_up(&mock, 412, Operation::Merge).await;
     let error = context.save_changes().await.unwrap_err();
     let outcome = &error.report.results[0].outcome;
-    assert!(matches!(outcome, SaveOutcome::Unknown(_)), "{outcome:?}");
+    assert!(matches!(outcome, WriteOutcome::Unknown(_)), "{outcome:?}");
 
     mix_up(&mock, 409, Operation::Insert).await;
     let row = DynamicEntity::new("p", "bulk");
     let report =
         table.bulk().keep_results().run_stream(stream::iter([BulkOperation::Insert(row)])).await;
     let report = report.unwrap();
-    assert!(matches!(report.results[0].outcome, RowOutcome::Applied { .. }), "{report:?}");
+    assert!(matches!(report.results[0].outcome, WriteOutcome::Applied { .. }), "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]

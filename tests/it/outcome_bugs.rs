@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_client::bulk::{BulkOperation, BulkReport, RowOutcome};
-use azure_table_client::context::{SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::bulk::{BulkOperation, BulkReport};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpResponse, Transport};
 use azure_table_client::{
@@ -69,7 +70,7 @@ async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &st
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.results.len(), 1, "{what}");
     match &error.report.results[0].outcome {
-        SaveOutcome::Unknown(error) => {
+        WriteOutcome::Unknown(error) => {
             assert_eq!(error.outcome(), Outcome::Unknown, "{what}: {error:?}");
         }
         outcome => panic!("{what}: the change was applied, but is reported as {outcome:?}"),
@@ -146,7 +147,7 @@ fn assert_rows(mock: &MockTableService, report: &BulkReport, what: &str) {
         let key = &result.key.as_ref().unwrap().row_key;
         if stored.contains(key) {
             let is_true =
-                matches!(result.outcome, RowOutcome::Applied { .. } | RowOutcome::Unknown(_));
+                matches!(result.outcome, WriteOutcome::Applied { .. } | WriteOutcome::Unknown(_));
             assert!(is_true, "{what}: row {key} exists, but is reported as {:?}", result.outcome);
             assert!(
                 result.is_applied() || !report.checkpoint.is_resolved(result.index),
@@ -264,5 +265,5 @@ async fn a_context_reads_back_a_refusal_while_an_earlier_upsert_is_open() {
     sleep(Duration::from_secs(20)).await;
     assert_eq!(other.get(KEY).await.unwrap().get::<i32>("Count"), Some(Ok(2)));
     let results = &context.last_report().results;
-    assert!(!results.iter().any(|it| matches!(it.outcome, SaveOutcome::Failed(_))), "{results:?}");
+    assert!(!results.iter().any(|it| matches!(it.outcome, WriteOutcome::Failed(_))), "{results:?}");
 }

@@ -5,8 +5,9 @@ mod stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use azure_table_client::bulk::{Bulk, BulkOperation, BulkReport, Checkpoint, RowOutcome};
-use azure_table_client::context::{SaveOptions, SaveOutcome, SaveReport, TableContext};
+use azure_table_client::bulk::{Bulk, BulkOperation, BulkReport, Checkpoint};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{SaveOptions, SaveReport, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     Confirmation, DynamicEntity, ETag, EntityKey, Error, ErrorKind, Outcome, Proof, TableClient,
@@ -197,10 +198,10 @@ fn of_error(error: &Error) -> String {
 
 fn of_save(report: &SaveReport) -> String {
     let reports = report.results.iter().map(|result| match &result.outcome {
-        SaveOutcome::Applied { confirmation, .. } => of_success(*confirmation),
+        WriteOutcome::Applied { confirmation, .. } => of_success(*confirmation),
         // A transaction names the row that was refused, and the others were rolled back.
-        SaveOutcome::NotAttempted => "not applied".to_owned(),
-        SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => of_error(error),
+        WriteOutcome::NotAttempted(_) => "not applied".to_owned(),
+        WriteOutcome::Failed(error) | WriteOutcome::Unknown(error) => of_error(error),
         other => panic!("{other:?}"),
     });
     the_same(reports.collect())
@@ -208,8 +209,8 @@ fn of_save(report: &SaveReport) -> String {
 
 fn of_run(report: &BulkReport, rows: usize) -> String {
     let reports = report.results.iter().map(|result| match &result.outcome {
-        RowOutcome::Applied { confirmation, .. } => of_success(*confirmation),
-        RowOutcome::Failed(error) | RowOutcome::Unknown(error) => of_error(error),
+        WriteOutcome::Applied { confirmation, .. } => of_success(*confirmation),
+        WriteOutcome::Failed(error) | WriteOutcome::Unknown(error) => of_error(error),
         other => panic!("{other:?}"),
     });
     let reports: Vec<_> = reports.collect();

@@ -16,9 +16,8 @@ macro_rules! assert_traits {
 fn values_can_be_sent_shared_and_cloned() {
     assert_traits!(Send, Sync, Clone:
         client::Confirmation, client::Continuation, client::Dialect, DynamicEntity, client::ETag,
-        client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::FailedAttempt,
-        client::IfMatch, client::Location, client::LocationMode, client::Metadata, client::Operation,
-        client::OtherCode, client::Outcome, client::PayloadFormat, client::RetryPolicy, client::ServiceVersion,
+        client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::IfMatch,
+        client::Metadata, client::Operation, client::Outcome, client::PayloadFormat, client::RetryPolicy,
         client::TableServiceClient, client::Written,
     );
     assert_traits!(Send, Sync, Clone:
@@ -28,14 +27,14 @@ fn values_can_be_sent_shared_and_cloned() {
     );
     assert_traits!(Send, Sync, Clone:
         client::bulk::BulkMonitor, client::bulk::BulkReport, client::bulk::Checkpoint, client::bulk::Progress,
-        client::bulk::RowOutcome, client::bulk::RowResult,
     );
     assert_traits!(Send, Sync, Clone:
         client::client::Committed, client::client::CorsRule, client::client::Logging, client::client::Metrics,
-        client::client::NoServiceVersion, client::client::OperationResult, client::client::QueryCost,
-        client::client::QueryPlan, client::client::Replication, client::client::ResponseInfo,
-        client::client::ScanPolicy, client::client::ServiceProperties, client::client::ServiceStats,
-        client::client::StoredAccessPolicy,
+        client::client::FailedAttempt, client::client::Location, client::client::LocationMode,
+        client::client::OperationResult, client::client::QueryCost, client::client::QueryPlan,
+        client::client::Replication, client::client::ResponseInfo, client::client::ScanPolicy,
+        client::client::ServiceProperties, client::client::ServiceStats, client::client::ServiceVersion,
+        client::client::StoredAccessPolicy, client::client::WriteOutcome, client::client::WriteResult,
     );
     assert_traits!(Send, Sync, Clone:
         client::clock::SystemClock, client::clock::TokioClock,
@@ -43,36 +42,31 @@ fn values_can_be_sent_shared_and_cloned() {
     assert_traits!(Send, Sync, Clone:
         client::context::ConflictResolver, client::context::EntityState, client::context::MergeOption,
         client::context::PlannedRequest, client::context::Resolution, client::context::SaveError,
-        client::context::SaveOptions, client::context::SaveOutcome, client::context::SavePlan,
-        client::context::SaveReport, client::context::SaveResult,
+        client::context::SaveOptions, client::context::SaveReport,
     );
     assert_traits!(Send, Sync, Clone:
         client::edm::ConvertError, client::edm::DateTimeError, client::edm::EdmDateTime, client::edm::EdmType,
-        client::edm::EdmValue, client::edm::ValueChoice, client::edm::ValueForm,
+        client::edm::EdmValue,
     );
     assert_traits!(Send, Sync, Clone:
         client::entity::DecodeError, client::entity::DecodeReason, client::entity::EncodeError,
-        client::entity::Escaped, client::entity::IndexDefinition, client::entity::KeyError, client::entity::KeyRange,
-    );
-    assert_traits!(Send, Sync, Clone:
-        client::entity::codec::AsI32, client::entity::codec::AsI64, client::entity::codec::AsJson,
-        client::entity::codec::AsPadded, client::entity::codec::AsString,
+        client::entity::Escaped, client::entity::KeyError, client::entity::KeyRange,
     );
     assert_traits!(Send, Sync, Clone:
         client::entity::schema::Absent, client::entity::schema::KeyElement, client::entity::schema::Kinds,
         client::entity::schema::Layout, client::entity::schema::Others, client::entity::schema::PropertySchema,
-        client::entity::schema::Schema,
+        client::entity::schema::Schema, client::entity::schema::ValueChoice, client::entity::schema::ValueForm,
     );
     assert_traits!(Send, Sync, Clone:
-        client::filter::AsIs, client::filter::CompareOp, client::filter::ETagColumn, client::filter::Filter,
+        client::filter::CompareOp, client::filter::ETagColumn, client::filter::Filter,
         client::filter::FilterError, client::filter::FilterErrorKind, client::filter::PlanKind,
     );
     assert_traits!(Send, Sync, Clone:
         client::limits::LimitError,
     );
     assert_traits!(Send, Sync, Clone:
-        client::mock::AddedFault, client::mock::DiskStatus, client::mock::Fault, client::mock::MockTableService,
-        client::mock::RecordedRequest, client::mock::SeedError,
+        client::mock::AddedFault, client::mock::Fault, client::mock::MockTableService,
+        client::mock::RecordedRequest,
     );
     assert_traits!(Send, Sync, Clone:
         client::telemetry::AttemptOutcome, client::telemetry::Counts, client::telemetry::Histogram,
@@ -103,7 +97,7 @@ fn calls_and_settings_can_be_sent() {
         client::entity::Columns,
     );
     assert_traits!(Send, Sync:
-        client::mock::MockTableServer, client::mock::MockTableServiceBuilder, client::mock::Seed,
+        client::mock::MockTableServer, client::mock::MockTableServiceBuilder,
     );
     assert_traits!(Send, Sync:
         client::telemetry::ClientStats,

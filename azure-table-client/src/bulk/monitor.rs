@@ -3,11 +3,12 @@ use std::time::Instant;
 
 use uuid::Uuid;
 
-use super::report::{BulkReport, Cause, Progress, RowOutcome, RowResult};
+use super::report::{BulkReport, Cause, Progress};
 use super::{Checkpoint, KEPT_RESULTS};
 use crate::clock::SharedClock;
 use crate::error::Error;
 use crate::lock::lock;
+use crate::operation::{WriteOutcome, WriteResult};
 
 /// Observes a run, also after its future was dropped.
 ///
@@ -23,7 +24,7 @@ struct State {
     checkpoint: Checkpoint,
     /// Whether an earlier run may have applied rows.
     is_resumed: bool,
-    results: Vec<RowResult>,
+    results: Vec<WriteResult>,
     keeps_all: bool,
     stopped: Option<Cause>,
 }
@@ -107,18 +108,20 @@ impl BulkMonitor {
     }
 
     /// Takes down the outcomes of rows.
-    pub(super) fn finish(&self, results: &[RowResult]) {
+    pub(super) fn finish(&self, results: &[WriteResult]) {
         let mut state = lock(&self.0);
         for result in results {
             let progress = &mut state.progress;
             match result.outcome {
-                RowOutcome::Applied { .. } => progress.applied += 1,
-                RowOutcome::Failed(_) => progress.failed += 1,
-                RowOutcome::NotAttempted(_) => progress.not_attempted += 1,
-                RowOutcome::Unknown(_) => progress.unknown += 1,
+                WriteOutcome::Applied { .. } => progress.applied += 1,
+                WriteOutcome::Failed(_) => progress.failed += 1,
+                WriteOutcome::NotAttempted(_) => progress.not_attempted += 1,
+                WriteOutcome::Unknown(_) => progress.unknown += 1,
+                // Only contexts discard changes.
+                WriteOutcome::Discarded(_) => {}
             }
             match &result.outcome {
-                RowOutcome::Applied { .. } => state.checkpoint.resolve(result.index),
+                WriteOutcome::Applied { .. } => state.checkpoint.resolve(result.index),
                 outcome if outcome.is_resolved() => state.checkpoint.refuse(result.index),
                 _ => {}
             }

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::operation::entity::{self, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Request, Target};
+use crate::wire::Operation;
 
 /// An operation of a bulk run on one row.
 ///
@@ -58,8 +59,30 @@ pub(super) struct Row {
     pub(super) missing_is_ok: bool,
 }
 
-/// The error of an operation that cannot be sent, and its key if it has one.
-pub(super) type InvalidRow = Box<(Option<EntityKey>, Error)>;
+/// An operation that cannot be sent.
+#[derive(Debug)]
+pub(super) struct InvalidRow {
+    pub(super) operation: Operation,
+    /// The key, if it has one.
+    pub(super) key: Option<EntityKey>,
+    pub(super) error: Error,
+}
+
+/// The key of an operation that cannot be sent, if it has one, and the reason.
+type Invalid = (Option<EntityKey>, Error);
+
+impl<T> BulkOperation<T> {
+    const fn operation(&self) -> Operation {
+        match self {
+            Self::Insert(_) => Operation::Insert,
+            Self::Merge(..) => Operation::Merge,
+            Self::Replace(..) => Operation::Replace,
+            Self::InsertOrMerge(_) => Operation::InsertOrMerge,
+            Self::InsertOrReplace(_) => Operation::InsertOrReplace,
+            Self::Delete(..) | Self::DeleteIfExists(..) => Operation::Delete,
+        }
+    }
+}
 
 impl Row {
     /// Checks an operation and encodes it, so that the entity itself need not be kept.
@@ -68,10 +91,20 @@ impl Row {
         job: &Job,
         index: u64,
         operation: BulkOperation<T>,
-    ) -> Result<Self, InvalidRow> {
+    ) -> Result<Self, Box<InvalidRow>> {
+        Self::checked(job, index, &operation).map_err(|(key, error)| {
+            Box::new(InvalidRow { operation: operation.operation(), key, error })
+        })
+    }
+
+    fn checked<T: TableEntity>(
+        job: &Job,
+        index: u64,
+        operation: &BulkOperation<T>,
+    ) -> Result<Self, Invalid> {
         let write = |entity, way| write(job, index, entity, way);
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
-        let (key, request) = match &operation {
+        let (key, request) = match operation {
             BulkOperation::Insert(entity) => write(entity, Write::Insert)?,
             BulkOperation::Merge(entity, condition) => {
                 write(entity, Write::Update(Update::Merge, condition))?
@@ -110,11 +143,11 @@ fn write<T: TableEntity>(
     index: u64,
     entity: &T,
     write: Write<'_>,
-) -> Result<(EntityKey, Request), InvalidRow> {
+) -> Result<(EntityKey, Request), Invalid> {
     let target = &job.target;
     let keys = match entity::checked_keys(target.protocol, &target.table, entity) {
         Ok(keys) => keys,
-        Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
+        Err(error) => return Err((entity.entity_key().ok(), error)),
     };
     let id = target.write_id.is_some().then(|| job.write_id(index));
     let request = entity::write(target, id, entity, &keys, write);
@@ -125,7 +158,7 @@ fn delete<T: TableEntity>(
     Target { table, protocol, .. }: &Target,
     key: &EntityKey,
     condition: &IfMatch,
-) -> Result<(EntityKey, Request), InvalidRow> {
+) -> Result<(EntityKey, Request), Invalid> {
     let request = entity::delete(*protocol, table, key, condition)
         .and_then(|request| check_key::<T>(key).map(|()| request));
     checked(key.clone(), request)
@@ -134,9 +167,9 @@ fn delete<T: TableEntity>(
 fn checked(
     key: EntityKey,
     request: Result<Request, Error>,
-) -> Result<(EntityKey, Request), InvalidRow> {
+) -> Result<(EntityKey, Request), Invalid> {
     match request {
         Ok(request) => Ok((key, request)),
-        Err(error) => Err(Box::new((Some(key), error))),
+        Err(error) => Err((Some(key), error)),
     }
 }

@@ -4,84 +4,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Checkpoint, failure};
-use crate::ETag;
-use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::operation::Confirmation;
+use crate::operation::{WriteOutcome, WriteResult};
 
 /// The error that ended a run early: an error of this crate, or of the input.
 pub type Cause = Arc<dyn StdError + Send + Sync>;
 
-/// The outcome of a row.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum RowOutcome {
-    /// The row was applied.
-    Applied {
-        /// The entity's new ETag; `None` for a delete.
-        etag: Option<ETag>,
-        /// The evidence of the success.
-        confirmation: Confirmation,
-    },
-    /// The row was not applied.
-    Failed(Arc<Error>),
-    /// The row was read but not sent because of this error: the run ended early, gave up the partition, or could not
-    /// resolve an earlier operation on the same entity. A resumed run reports such rows as unknown.
-    NotAttempted(Arc<Error>),
-    /// The row was sent, or the run that this one resumes may have sent it. It may have been applied, or may be applied
-    /// later. Read the row to resolve it.
-    Unknown(Arc<Error>),
-}
-
-impl RowOutcome {
-    /// Whether a resumed run skips the row: it was applied, or refused because of its content. A refusal because of a
-    /// missing permission does not count.
+impl WriteOutcome {
+    /// Whether a resumed bulk run skips the row: it was applied, or refused because of its content. A refusal because of
+    /// a missing permission does not count.
     pub fn is_resolved(&self) -> bool {
         match self {
             Self::Applied { .. } => true,
             Self::Failed(error) => failure::is_of_row(error),
-            Self::NotAttempted(_) | Self::Unknown(_) => false,
+            Self::NotAttempted(_) | Self::Unknown(_) | Self::Discarded(_) => false,
         }
     }
 
-    pub(super) fn error(&self) -> Option<&Arc<Error>> {
+    pub(super) fn cause(&self) -> Option<&Arc<Error>> {
         match self {
             Self::Applied { .. } => None,
-            Self::Failed(error) | Self::NotAttempted(error) | Self::Unknown(error) => Some(error),
-        }
-    }
-}
-
-/// The result of one row of the input.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct RowResult {
-    /// The index in the input, from 0.
-    pub index: u64,
-    /// The key; `None` if the row has no valid key.
-    pub key: Option<EntityKey>,
-    /// The outcome.
-    pub outcome: RowOutcome,
-}
-
-impl RowResult {
-    /// Whether the row was applied.
-    pub fn is_applied(&self) -> bool {
-        matches!(self.outcome, RowOutcome::Applied { .. })
-    }
-}
-
-impl fmt::Display for RowResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {}", self.index)?;
-        if let Some(key) = &self.key {
-            write!(f, " {key}")?;
-        }
-        match &self.outcome {
-            RowOutcome::Applied { .. } => f.write_str(": applied"),
-            RowOutcome::Failed(error) => write!(f, ": failed: {error}"),
-            RowOutcome::NotAttempted(cause) => write!(f, ": not attempted: {cause}"),
-            RowOutcome::Unknown(error) => write!(f, ": unknown: {error}"),
+            Self::Failed(error)
+            | Self::NotAttempted(error)
+            | Self::Unknown(error)
+            | Self::Discarded(error) => Some(error),
         }
     }
 }
@@ -163,7 +109,7 @@ pub struct BulkReport {
     /// The rows that were not applied, by index, but no more than
     /// [`KEPT_RESULTS`](super::KEPT_RESULTS); all rows with
     /// [`keep_results`](super::Bulk::keep_results).
-    pub results: Vec<RowResult>,
+    pub results: Vec<WriteResult>,
     /// The resolved rows, for a run that resumes this one.
     pub checkpoint: Checkpoint,
     /// The error that ended the run before its input ended.
@@ -184,14 +130,13 @@ impl BulkReport {
     }
 
     /// The listed rows that were not applied.
-    pub fn failures(&self) -> impl Iterator<Item = &RowResult> {
+    pub fn failures(&self) -> impl Iterator<Item = &WriteResult> {
         self.results.iter().filter(|result| !result.is_applied())
     }
 
     /// The listed rows that may or may not have been applied.
-    pub fn unknown(&self) -> impl Iterator<Item = &RowResult> {
-        let is_unknown = |result: &&RowResult| matches!(result.outcome, RowOutcome::Unknown(_));
-        self.results.iter().filter(is_unknown)
+    pub fn unknown(&self) -> impl Iterator<Item = &WriteResult> {
+        self.results.iter().filter(|result| result.is_unknown())
     }
 
     pub(super) fn into_result(self) -> Result<Self, BulkError> {
@@ -249,6 +194,6 @@ impl StdError for BulkError {
         if let Some(cause) = &self.0.stopped {
             return Some(&**cause);
         }
-        self.0.failures().next()?.outcome.error().map(|error| &**error as _)
+        self.0.failures().next()?.outcome.cause().map(|error| &**error as _)
     }
 }

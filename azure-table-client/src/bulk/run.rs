@@ -15,19 +15,19 @@ use futures_util::stream::FuturesUnordered;
 use super::concurrency::Concurrency;
 use super::monitor::BulkMonitor;
 use super::operation::{InvalidRow, Row};
-use super::report::{Cause, Progress, RowOutcome, RowResult};
+use super::report::{Cause, Progress};
 use super::window::Window;
 use crate::client_core::ClientCore;
 use crate::clock::Sleep;
 use crate::error::Error;
-use crate::operation::Proof;
+use crate::operation::{Proof, WriteOutcome, WriteResult};
 use crate::pipeline::{CallOptions, RetryPolicy};
 use response::Response;
 
 /// The number of rows that are read before other tasks run.
 const READ_AT_ONCE: u32 = 64;
 
-type OnRow = Box<dyn FnMut(&RowResult) + Send>;
+type OnRow = Box<dyn FnMut(&WriteResult) + Send>;
 type OnProgress = Box<dyn FnMut(&Progress) + Send>;
 
 /// The callbacks of the program.
@@ -82,7 +82,7 @@ enum Event<I> {
 pub(super) async fn drive<I>(
     mut run: Run,
     input: impl Stream<Item = Result<I, Cause>>,
-    prepare: impl Fn(u64, I) -> Result<Row, InvalidRow>,
+    prepare: impl Fn(u64, I) -> Result<Row, Box<InvalidRow>>,
 ) -> BulkMonitor {
     let mut input = pin!(input);
     let (mut index, mut is_over, mut flush) = (0, false, false);
@@ -183,7 +183,7 @@ impl Run {
     }
 
     /// Keeps a row that was read, if it can be sent.
-    fn push(&mut self, index: u64, row: Result<Row, InvalidRow>) {
+    fn push(&mut self, index: u64, row: Result<Row, Box<InvalidRow>>) {
         match row {
             Ok(row) => {
                 if let Err((row, error)) = self.window.push(row, self.core.clock.instant()) {
@@ -191,11 +191,12 @@ impl Run {
                 }
             }
             Err(invalid) => {
-                let (key, error) = *invalid;
+                let InvalidRow { operation, key, error } = *invalid;
                 let error = Arc::new(error);
-                let outcome = RowOutcome::Failed(Arc::clone(&error));
+                let outcome = WriteOutcome::Failed(Arc::clone(&error));
                 self.count_unresolved(usize::from(!outcome.is_resolved()), &error);
-                self.publish(&[RowResult { index, key, outcome }]);
+                let table = Arc::clone(&self.window.target.table);
+                self.publish(&[WriteResult { index, table, operation, key, outcome }]);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::operation::Row;
+use super::operation::{InvalidRow, Row};
 use super::report::{BulkError, BulkReport, Cause};
 use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
@@ -12,6 +12,7 @@ use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, Table
 use crate::error::Error;
 use crate::filter::{Projection, Selection};
 use crate::operation::key::check_partition_key;
+use crate::wire::Operation;
 use crate::{ETag, IfMatch};
 
 impl<T: TableEntity + 'static> Bulk<T> {
@@ -155,7 +156,11 @@ impl<T: TableEntity + 'static> Bulk<T> {
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
         self.apply(rows, |job, index, read: Readable| match read.errors.into_iter().next() {
-            Some(error) => Err(Box::new((Some(read.entity.key().clone()), error.into()))),
+            Some(error) => Err(Box::new(InvalidRow {
+                operation: Operation::InsertOrReplace,
+                key: Some(read.entity.key().clone()),
+                error: error.into(),
+            })),
             None => Row::new(job, index, BulkOperation::InsertOrReplace(read.entity)),
         })
         .await

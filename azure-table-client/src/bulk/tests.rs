@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::BulkOperation;
 use super::chunk::Chunk;
 use super::concurrency::Concurrency;
-use super::operation::{Job, Row};
+use super::operation::{InvalidRow, Job, Row};
 use super::rate_limit::RateLimit;
 use super::window::{Window, count};
 use crate::Dialect;
@@ -133,16 +133,16 @@ fn a_throttled_partition_waits_and_the_others_do_not() {
 #[test]
 fn bad_input_is_an_error_of_its_row() {
     let bad = |operation| Row::new(&job(), 0, operation).unwrap_err();
-    let (key, error) = *bad(BulkOperation::Insert(DynamicEntity::new("a/b", "r")));
+    let InvalidRow { key, error, .. } = *bad(BulkOperation::Insert(DynamicEntity::new("a/b", "r")));
     assert!(key.is_some() && error.to_string().contains("PartitionKey has '/'"), "{error}");
     let mut large = DynamicEntity::new("p", "r");
     for n in 0..17 {
         large.set(format!("P{n}"), "x".repeat(32_000));
     }
-    let (key, error) = *bad(BulkOperation::Merge(large, IfMatch::Any));
+    let InvalidRow { key, error, .. } = *bad(BulkOperation::Merge(large, IfMatch::Any));
     assert!(key.is_some() && error.to_string().contains("1048576 are allowed"), "{error}");
     let delete = BulkOperation::<DynamicEntity>::Delete;
-    let (_, error) = *bad(delete(("p", "r?").into(), IfMatch::Any));
+    let InvalidRow { error, .. } = *bad(delete(("p", "r?").into(), IfMatch::Any));
     assert!(error.to_string().contains("RowKey has '?'"), "{error}");
 }
 

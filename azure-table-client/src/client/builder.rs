@@ -187,7 +187,8 @@ impl TableServiceClientBuilder {
     /// query and a point read can request responses in another format.
     ///
     /// ```
-    /// use azure_table_client::{PayloadFormat, ServiceVersion};
+    /// use azure_table_client::client::ServiceVersion;
+    /// use azure_table_client::PayloadFormat;
     /// # use azure_table_client::{DynamicEntity, TableServiceClient, mock::MockTableService};
     ///
     /// # #[tokio::main(flavor = "current_thread")]

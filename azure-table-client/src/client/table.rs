@@ -53,7 +53,7 @@ use crate::operation::{Reply, ResponseInfo, Target, table};
 ///
 /// Keys that are too long for a URL (over 15 KiB with the path, for example a thousand Chinese characters in each)
 /// are sent in the body: every operation on such a row is sent as a batch of its own, and is reported like any other
-/// operation. Such a read goes to the primary, unless the client reads from the [secondary](crate::LocationMode)
+/// operation. Such a read goes to the primary, unless the client reads from the [secondary](crate::client::LocationMode)
 /// only.
 #[doc(alias("CloudTable"))]
 pub struct TableClient<T> {

@@ -141,7 +141,7 @@ impl Waits {
 #[cfg(all(test, feature = "mock"))]
 mod tests {
     use super::*;
-    use crate::LocationMode;
+    use crate::client::LocationMode;
     use crate::mock::{Fault, MockTableService};
 
     #[tokio::test(start_paused = true)]

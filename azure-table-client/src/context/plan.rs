@@ -18,15 +18,7 @@ use crate::operation::{Request, Target};
 use crate::outcome::MapEntity;
 use crate::wire::Operation;
 
-/// The requests that a save would send.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SavePlan {
-    /// The requests in their order.
-    pub requests: Vec<PlannedRequest>,
-}
-
-/// A request of a save.
+/// A request that a save would send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedRequest {
@@ -38,15 +30,13 @@ pub struct PlannedRequest {
     pub bytes: usize,
 }
 
-impl fmt::Display for SavePlan {
+impl fmt::Display for PlannedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for PlannedRequest { table, operations, bytes } in &self.requests {
-            match operations.as_slice() {
-                [(operation, key)] => writeln!(f, "{operation} {key} in {table}, {bytes} bytes")?,
-                many => writeln!(f, "{} operations in {table}, {bytes} bytes", many.len())?,
-            }
+        let Self { table, operations, bytes } = self;
+        match operations.as_slice() {
+            [(operation, key)] => write!(f, "{operation} {key} in {table}, {bytes} bytes"),
+            many => write!(f, "{} operations in {table}, {bytes} bytes", many.len()),
         }
-        Ok(())
     }
 }
 
@@ -268,17 +258,15 @@ fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<Requ
     Ok(groups)
 }
 
-impl SavePlan {
-    pub(super) fn of(groups: &[RequestGroup]) -> Self {
-        let requests = groups.iter().map(|group| PlannedRequest {
-            table: group.request.resource.clone(),
-            operations: group
-                .changes
-                .iter()
-                .map(|candidate| (candidate.change.operation(), candidate.key.clone()))
-                .collect(),
-            bytes: group.request.body.len(),
-        });
-        Self { requests: requests.collect() }
+impl PlannedRequest {
+    pub(super) fn of(group: &RequestGroup) -> Self {
+        let RequestGroup { request, changes } = group;
+        let operations =
+            changes.iter().map(|candidate| (candidate.change.operation(), candidate.key.clone()));
+        Self {
+            table: request.resource.clone(),
+            operations: operations.collect(),
+            bytes: request.body.len(),
+        }
     }
 }

@@ -1,73 +1,23 @@
 use std::fmt;
+use std::sync::Arc;
 
-use crate::ETag;
-use crate::entity::EntityKey;
 use crate::error::Error;
-use crate::operation::Confirmation;
-use crate::wire::Operation;
+use crate::operation::{WriteOutcome, WriteResult};
 
 /// The outcome of each change of a save.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SaveReport {
     /// The changes in their order.
-    pub results: Vec<SaveResult>,
+    pub results: Vec<WriteResult>,
 }
 
-/// The result of one change.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct SaveResult {
-    /// The table.
-    pub table: String,
-    /// The entity.
-    pub key: EntityKey,
-    /// The operation.
-    pub operation: Operation,
-    /// The outcome.
-    pub outcome: SaveOutcome,
-}
-
-impl SaveResult {
-    /// Whether the change was applied.
-    pub const fn is_applied(&self) -> bool {
-        matches!(self.outcome, SaveOutcome::Applied { .. })
-    }
-}
-
-/// The outcome of a change.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum SaveOutcome {
-    /// The change was applied.
-    Applied {
-        /// The HTTP status; `None` if it was found by reading back.
-        status: Option<u16>,
-        /// The entity's new ETag; `None` for a delete.
-        etag: Option<ETag>,
-        /// The evidence of the success.
-        confirmation: Confirmation,
-    },
-    /// The change was not applied, and is still pending.
-    Failed(Error),
-    /// The change was not sent, or was rolled back with the rest of its transaction; it is still pending.
-    NotAttempted,
-    /// The change was sent. It may have been applied, or may be applied later. It stays pending; the next save
-    /// repeats the request.
-    Unknown(Error),
-    /// The change conflicted with another writer's, and was discarded when the
-    /// [`ConflictResolver`](super::ConflictResolver) resolved the conflict; it is not pending any more.
-    /// Either the server's row won, or it left nothing to do: it has the same values, or the row to be
-    /// deleted is gone. Holds the error of the conflict.
-    Discarded(Error),
-}
-
-impl SaveOutcome {
+impl WriteOutcome {
     /// The error of a change that failed, or whose outcome is unknown.
-    pub(super) const fn error(&self) -> Option<&Error> {
+    pub(super) fn error(&self) -> Option<&Error> {
         match self {
             Self::Failed(error) | Self::Unknown(error) => Some(error),
-            Self::Applied { .. } | Self::NotAttempted | Self::Discarded(_) => None,
+            Self::Applied { .. } | Self::NotAttempted(_) | Self::Discarded(_) => None,
         }
     }
 }
@@ -75,34 +25,33 @@ impl SaveOutcome {
 impl SaveReport {
     /// The number of changes that were applied.
     pub fn applied(&self) -> usize {
-        self.count(|outcome| matches!(outcome, SaveOutcome::Applied { .. }))
+        self.count(|outcome| matches!(outcome, WriteOutcome::Applied { .. }))
     }
 
     /// The number of changes that were refused.
     pub fn failed(&self) -> usize {
-        self.count(|outcome| matches!(outcome, SaveOutcome::Failed(_)))
+        self.count(|outcome| matches!(outcome, WriteOutcome::Failed(_)))
     }
 
     /// The number of changes that were not sent, or were rolled back.
     pub fn not_attempted(&self) -> usize {
-        self.count(|outcome| matches!(outcome, SaveOutcome::NotAttempted))
+        self.count(|outcome| matches!(outcome, WriteOutcome::NotAttempted(_)))
     }
 
     /// The changes that were not applied, for any reason.
-    pub fn failures(&self) -> impl Iterator<Item = &SaveResult> {
+    pub fn failures(&self) -> impl Iterator<Item = &WriteResult> {
         self.results.iter().filter(|result| !result.is_applied())
     }
 
     /// The changes that were sent and may or may not have been applied.
-    pub fn unknown(&self) -> impl Iterator<Item = &SaveResult> {
-        let is_unknown = |result: &&SaveResult| matches!(result.outcome, SaveOutcome::Unknown(_));
-        self.results.iter().filter(is_unknown)
+    pub fn unknown(&self) -> impl Iterator<Item = &WriteResult> {
+        self.results.iter().filter(|result| result.is_unknown())
     }
 
-    /// The changes that were [discarded](SaveOutcome::Discarded) when their conflicts were resolved.
-    pub fn discarded(&self) -> impl Iterator<Item = &SaveResult> {
+    /// The changes that were [discarded](WriteOutcome::Discarded) when their conflicts were resolved.
+    pub fn discarded(&self) -> impl Iterator<Item = &WriteResult> {
         let is_discarded =
-            |result: &&SaveResult| matches!(result.outcome, SaveOutcome::Discarded(_));
+            |result: &&WriteResult| matches!(result.outcome, WriteOutcome::Discarded(_));
         self.results.iter().filter(is_discarded)
     }
 
@@ -118,16 +67,16 @@ impl SaveReport {
 
     /// Adds the key of the entity to each error.
     pub(super) fn name_entities(&mut self) {
-        for SaveResult { key, outcome, .. } in &mut self.results {
-            if let SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) = outcome
+        for WriteResult { key, outcome, .. } in &mut self.results {
+            if let WriteOutcome::Failed(error) | WriteOutcome::Unknown(error) = outcome
                 && error.entity_key().is_none()
             {
-                *error = error.clone().with_entity_key(|| Some(key.clone()));
+                *error = Arc::new(Error::clone(error).with_entity_key(|| key.clone()));
             }
         }
     }
 
-    fn count(&self, is: impl Fn(&SaveOutcome) -> bool) -> usize {
+    fn count(&self, is: impl Fn(&WriteOutcome) -> bool) -> usize {
         self.results.iter().filter(|result| is(&result.outcome)).count()
     }
 }

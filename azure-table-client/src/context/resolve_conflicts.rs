@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::conflict::{Conflict, Resolution, is_conflict};
 use super::options::{Mode, SaveOptions};
-use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::tracker::{Identity, ServerRow, refusal};
+use super::report::{SaveError, SaveReport};
+use super::tracker::{Identity, ServerRow, Tracker, refusal};
 use super::{EntityState, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
 use crate::error::Error;
+use crate::operation::{WriteOutcome, WriteResult};
 use crate::outcome::{MapEntity, properties_of};
 use crate::pipeline::{FailedAttempt, RetryPolicy};
 use crate::wire::Operation;
@@ -45,7 +46,7 @@ struct Rounds<'c> {
     context: &'c mut TableContext,
     options: SaveOptions,
     /// The results of all rounds, one for each change.
-    results: Vec<SaveResult>,
+    results: Vec<WriteResult>,
     /// The number of resolved conflicts of each entity.
     resolved: HashMap<Identity, u32>,
     /// Entities with a change whose outcome was unknown. The service may have refused a later attempt
@@ -105,30 +106,31 @@ impl<'c> Rounds<'c> {
     fn collect(&mut self) {
         for result in mem::take(&mut self.context.last_report.results) {
             let id = self.identity(&result);
-            let is_same = |earlier: &&mut SaveResult| {
-                !is_final(earlier)
-                    && self.context.tracker.identity(&earlier.table, &earlier.key) == id
-            };
+            let tracker = &self.context.tracker;
+            let is_same =
+                |earlier: &&mut WriteResult| !is_final(earlier) && identity(tracker, earlier) == id;
             match self.results.iter_mut().find(is_same) {
-                Some(earlier) => *earlier = result,
-                None => self.results.push(result),
+                Some(earlier) => *earlier = WriteResult { index: earlier.index, ..result },
+                None => {
+                    self.results.push(WriteResult { index: self.results.len() as u64, ..result })
+                }
             }
         }
     }
 
-    fn identity(&self, result: &SaveResult) -> Identity {
-        self.context.tracker.identity(&result.table, &result.key)
+    fn identity(&self, result: &WriteResult) -> Option<Identity> {
+        identity(&self.context.tracker, result)
     }
 
     /// Resolves the conflicts. Returns whether there are changes to send again.
     async fn resolve_all(&mut self) -> bool {
         let mut conflicts = Vec::new();
         for at in 0..self.results.len() {
-            let id = self.identity(&self.results[at]);
+            let Some(id) = self.identity(&self.results[at]) else { continue };
             match &self.results[at].outcome {
-                SaveOutcome::Failed(_) if self.skip.contains(&id) => {}
-                SaveOutcome::Failed(error) => {
-                    let error = error.clone();
+                WriteOutcome::Failed(_) if self.skip.contains(&id) => {}
+                WriteOutcome::Failed(error) => {
+                    let error = Error::clone(error);
                     let done = self.resolved.get(&id).copied().unwrap_or_default();
                     if !self.is_resolvable(&id, self.results[at].operation, &error) {
                         self.fail(at, error);
@@ -138,7 +140,7 @@ impl<'c> Rounds<'c> {
                         conflicts.push((at, id, error, done + 1));
                     }
                 }
-                SaveOutcome::Unknown(_) => {
+                WriteOutcome::Unknown(_) => {
                     self.doubtful.insert(id);
                     if self.is_over() {
                         return false;
@@ -163,7 +165,7 @@ impl<'c> Rounds<'c> {
                     is_pending = true;
                     self.conflicts = self.conflicts.max(round);
                 }
-                Next::Nothing => self.results[at].outcome = SaveOutcome::Discarded(error),
+                Next::Nothing => self.results[at].outcome = WriteOutcome::Discarded(error.into()),
                 Next::Fail(error) => self.fail(at, error),
             }
         }
@@ -173,8 +175,8 @@ impl<'c> Rounds<'c> {
         let mut results = self.results.iter();
         is_pending
             || results.any(|result| {
-                matches!(result.outcome, SaveOutcome::NotAttempted)
-                    && !self.skip.contains(&self.identity(result))
+                matches!(result.outcome, WriteOutcome::NotAttempted(_))
+                    && self.identity(result).is_some_and(|id| !self.skip.contains(&id))
             })
     }
 
@@ -196,10 +198,10 @@ impl<'c> Rounds<'c> {
 
     /// Leaves the change failed, and also the changes in the same transaction.
     fn fail(&mut self, at: usize, error: Error) {
-        let id = self.identity(&self.results[at]);
-        self.results[at].outcome = SaveOutcome::Failed(error);
+        let Some(id) = self.identity(&self.results[at]) else { return };
+        self.results[at].outcome = WriteOutcome::Failed(error.into());
         if self.options.mode == Mode::PerPartition {
-            let ids = self.results.iter().map(|result| self.identity(result));
+            let ids = self.results.iter().filter_map(|result| self.identity(result));
             let ids: Vec<_> = ids.filter(|other| other.partition() == id.partition()).collect();
             self.skip.extend(ids);
         }
@@ -208,8 +210,8 @@ impl<'c> Rounds<'c> {
 
     /// Reads the row of a conflict, and merges it by the decision of the resolver.
     async fn resolve(&mut self, at: usize, id: &Identity, error: &Error, round: u32) -> Next {
-        let SaveResult { table, key, operation, .. } = self.results[at].clone();
-        let table: Arc<str> = Arc::from(table);
+        let WriteResult { table, key, operation, .. } = self.results[at].clone();
+        let Some(key) = key else { return Next::Nothing };
         let core = Arc::clone(&self.context.core);
         let client = TableClient::<DynamicEntity>::new(core, table.to_string());
         let row = client.get_row(&key, self.options.call.clone()).await;
@@ -285,7 +287,12 @@ impl<'c> Rounds<'c> {
     }
 }
 
+/// The entity of a change. The results of a save have keys.
+fn identity(tracker: &Tracker, result: &WriteResult) -> Option<Identity> {
+    result.key.as_ref().map(|key| tracker.identity(&result.table, key))
+}
+
 /// Whether no later round can change it.
-const fn is_final(result: &SaveResult) -> bool {
-    matches!(result.outcome, SaveOutcome::Applied { .. } | SaveOutcome::Discarded(_))
+const fn is_final(result: &WriteResult) -> bool {
+    matches!(result.outcome, WriteOutcome::Applied { .. } | WriteOutcome::Discarded(_))
 }

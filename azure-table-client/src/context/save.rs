@@ -11,12 +11,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::TableContext;
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
-use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::settle::{dropped, may_still_be_applied};
+use super::report::{SaveError, SaveReport};
+use super::settle::{dropped, may_still_be_applied, not_sent};
 use super::tracker::{Identity, Sending};
 use crate::client_core::ClientCore;
 use crate::error::Error;
-use crate::operation::Reply;
+use crate::operation::{Reply, WriteOutcome, WriteResult};
 use crate::outcome;
 use crate::pipeline::{CallOptions, CallTrace};
 use response::{AppliedEarlier, FollowUp};
@@ -44,15 +44,17 @@ impl TableContext {
         let candidates = plan::candidates(tracker, clock, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let groups = plan::groups(&self.tracker, &candidates, &options, &self.core);
-        self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {
-            table: candidate.table.to_string(),
+        let unsent = Arc::new(not_sent());
+        self.last_report.results.extend(candidates.into_iter().map(|candidate| WriteResult {
+            index: candidate.result as u64,
+            table: candidate.table,
             operation: candidate.change.operation(),
+            key: Some(candidate.key),
             outcome: if self.tracker.is_unknown(&candidate.id) {
-                SaveOutcome::Unknown(may_still_be_applied())
+                WriteOutcome::Unknown(may_still_be_applied().into())
             } else {
-                SaveOutcome::NotAttempted
+                WriteOutcome::NotAttempted(Arc::clone(&unsent))
             },
-            key: candidate.key,
         }));
         let groups = groups.map_err(|error| self.refused(error))?;
         if is_read || options.continue_on_error {
@@ -126,19 +128,21 @@ impl TableContext {
         let refused = self.tracker.begin(&group.request, &changes, &sent).err();
         for (at, candidate) in group.changes.iter().enumerate() {
             let outcome = match &refused {
-                None => SaveOutcome::Unknown(dropped()),
+                None => WriteOutcome::Unknown(dropped().into()),
                 Some((_, error)) if self.tracker.is_unknown(&candidate.id) => {
-                    SaveOutcome::Unknown(outcome::unknown(error.clone()))
+                    WriteOutcome::Unknown(outcome::unknown(error.clone()).into())
                 }
-                Some((failed, error)) if *failed == at => SaveOutcome::Failed(error.clone()),
-                Some(_) => SaveOutcome::NotAttempted,
+                Some((failed, error)) if *failed == at => {
+                    WriteOutcome::Failed(error.clone().into())
+                }
+                Some((_, error)) => WriteOutcome::NotAttempted(error.clone().into()),
             };
             self.set_outcome(candidate, outcome);
         }
         refused.is_none()
     }
 
-    fn set_outcome(&mut self, candidate: &Candidate, outcome: SaveOutcome) {
+    fn set_outcome(&mut self, candidate: &Candidate, outcome: WriteOutcome) {
         if let Some(result) = self.last_report.results.get_mut(candidate.result) {
             result.outcome = outcome;
         }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use super::TableContext;
 use super::options::SaveOptions;
-use super::report::{SaveOutcome, SaveResult};
 use super::tracker::Identity;
 use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
-use crate::operation::{Confirmation, Proof, Request};
+use crate::operation::{Confirmation, Proof, Request, WriteOutcome, WriteResult};
 use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
 
 /// The findings about the entities of one request.
@@ -80,24 +79,23 @@ impl TableContext {
             let Some(tracked) = self.tracker.get(&id) else { continue };
             let Some(open) = tracked.open_changes().last().cloned() else { continue };
             let result = self.last_report.results.len();
-            self.last_report.results.push(SaveResult {
-                table: table.to_string(),
-                key: key.clone(),
+            self.last_report.results.push(WriteResult {
+                index: result as u64,
+                table,
                 operation: open.change.operation(),
-                outcome: SaveOutcome::Unknown(dropped()),
+                key: Some(key.clone()),
+                outcome: WriteOutcome::Unknown(dropped().into()),
             });
             let found = self.settle_open(&[&id], None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;
-                    SaveOutcome::Unknown(outcome::unknown(error))
+                    WriteOutcome::Unknown(outcome::unknown(error).into())
                 }
                 Ok(findings) => match findings.applied.get(&id) {
-                    Some((etag, confirmation)) => SaveOutcome::Applied {
-                        status: None,
-                        etag: etag.clone(),
-                        confirmation: *confirmation,
-                    },
+                    Some((etag, confirmation)) => {
+                        WriteOutcome::Applied { etag: etag.clone(), confirmation: *confirmation }
+                    }
                     None => self.unresolved(&id, !findings.rows.contains_key(&key), options),
                 },
             };
@@ -106,9 +104,14 @@ impl TableContext {
     }
 
     /// Returns the outcome of a change that cannot be sent again and was not found.
-    fn unresolved(&mut self, id: &Identity, is_absent: bool, options: &SaveOptions) -> SaveOutcome {
+    fn unresolved(
+        &mut self,
+        id: &Identity,
+        is_absent: bool,
+        options: &SaveOptions,
+    ) -> WriteOutcome {
         let Some(tracked) = self.tracker.get(id) else {
-            return SaveOutcome::Unknown(may_still_be_applied());
+            return WriteOutcome::Unknown(may_still_be_applied().into());
         };
         let is_gone = is_absent
             && outcome::accepted(&self.core, &options.call) >= Proof::MatchingState
@@ -122,15 +125,20 @@ impl TableContext {
             // The service refuses every open change by now, and there is no row to delete.
             self.tracker.forget(id);
             let confirmation = Confirmation::Comparison;
-            return SaveOutcome::Applied { status: None, etag: None, confirmation };
+            return WriteOutcome::Applied { etag: None, confirmation };
         }
-        SaveOutcome::Unknown(may_still_be_applied())
+        WriteOutcome::Unknown(may_still_be_applied().into())
     }
 }
 
 /// The error of a change whose save was dropped before the response came.
 pub(super) fn dropped() -> Error {
     outcome::unknown(Error::timeout("the save was dropped before the response came"))
+}
+
+/// The error of a change that was not sent.
+pub(super) fn not_sent() -> Error {
+    outcome::not_applied(Error::timeout("the save ended before the change was sent"))
 }
 
 /// The error of a change that was not found in the row, and may still be applied.

@@ -54,22 +54,27 @@ use crate::edm::ConvertError;
 use crate::key::KeyPart;
 
 /// [`as_string`] as a type, for columns.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct AsString;
 
 /// [`as_padded`] as a type, for columns.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct AsPadded;
 
 /// [`as_i32`] as a type, for columns.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct AsI32;
 
 /// [`as_i64`] as a type, for columns.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct AsI64;
 
 /// [`as_json`] as a type, for columns. Filters cannot compare JSON.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct AsJson;
 

@@ -10,6 +10,7 @@ use super::TableEntity;
 )]
 pub trait HasIndexes: TableEntity {
     /// The indexes, in the order in which they are declared.
+    #[doc(hidden)]
     const INDEXES: &'static [IndexDefinition];
 }
 

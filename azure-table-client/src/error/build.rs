@@ -15,9 +15,9 @@ use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityJsonError, EntityKey, KeyError};
 use crate::limits::LimitError;
+use crate::wire::Operation;
 use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
-use crate::wire::{NoServiceVersion, Operation};
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
@@ -226,15 +226,7 @@ macro_rules! invalid_input {
     )*};
 }
 
-invalid_input!(
-    LimitError,
-    EncodeError,
-    KeyError,
-    FilterError,
-    DateTimeError,
-    NoServiceVersion,
-    SasError
-);
+invalid_input!(LimitError, EncodeError, KeyError, FilterError, DateTimeError, SasError);
 
 impl From<RandomSourceError> for Error {
     fn from(source: RandomSourceError) -> Self {

@@ -3,7 +3,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use super::{KeyArgument, KeyError, KeyPart};
-use crate::edm::ValueForm;
+use azure_table_protocol::edm::ValueForm;
 
 /// A PartitionKey that is spread over `N` partitions, for more writes than one partition accepts.
 ///

@@ -1,8 +1,9 @@
 //! Descriptions of the stored form.
 
 use super::StoredValue;
-use crate::edm::{ConvertError, EdmValue, ToEdm, ValueChoice, ValueForm};
+use crate::edm::{ConvertError, EdmValue, ToEdm};
 use crate::entity::schema::{Kinds, Schema};
+use crate::entity::schema::{ValueChoice, ValueForm};
 use crate::entity::{Field, StoredType};
 
 /// A property that a module of the user's encodes.

@@ -51,7 +51,7 @@ pub struct QueryCost {
     pub rows: u64,
     /// The number of requests, including retries.
     pub requests: u64,
-    /// The number of pages from the [secondary](crate::Location::Secondary), which lags behind.
+    /// The number of pages from the [secondary](crate::client::Location::Secondary), which lags behind.
     pub secondary_pages: u64,
 }
 

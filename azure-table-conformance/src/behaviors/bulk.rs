@@ -1,6 +1,7 @@
 //! Many rows at once.
 
-use azure_table_client::bulk::{BulkOperation, RowOutcome};
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::{DynamicEntity, EntityKey, ErrorCode, ErrorKind, IfMatch, TableEntity};
 
 use crate::target::Target;
@@ -22,7 +23,7 @@ pub(crate) async fn many_rows(target: &Target) {
     for (n, result) in (0..950).zip(&report.results).step_by(97) {
         let key = result.key.clone().unwrap();
         assert_eq!((i32::try_from(result.index).unwrap(), &key), (n, row(n % 3, n).key()));
-        let RowOutcome::Applied { etag: Some(etag), .. } = &result.outcome else {
+        let WriteOutcome::Applied { etag: Some(etag), .. } = &result.outcome else {
             panic!("{result}")
         };
         assert_eq!(table.get(key).await.unwrap().etag, *etag);
@@ -84,7 +85,7 @@ pub(crate) async fn bad_rows_fail_alone(target: &Target) {
     assert_eq!((report.progress.applied, report.progress.failed), (295, 5), "{error}");
     let of = |index: u64| {
         let result = report.failures().find(|result| result.index == index).unwrap();
-        let RowOutcome::Failed(error) = &result.outcome else { panic!("{result}") };
+        let WriteOutcome::Failed(error) = &result.outcome else { panic!("{result}") };
         (error.kind(), error.code().cloned())
     };
     assert_eq!(of(7).1, Some(ErrorCode::EntityAlreadyExists));

@@ -80,9 +80,9 @@ pub(crate) async fn conflicts(target: &Target) {
         let error = ctx.save_changes_with(options.clone()).await.unwrap_err();
         assert!(error.error.is_precondition_failed(), "{error}");
         let failed = error.report.results.iter().find(|result| {
-            matches!(result.outcome, azure_table_client::context::SaveOutcome::Failed(_))
+            matches!(result.outcome, azure_table_client::client::WriteOutcome::Failed(_))
         });
-        assert_eq!(failed.unwrap().key, EntityKey::new("c", "1"));
+        assert_eq!(failed.unwrap().key, Some(EntityKey::new("c", "1")));
         assert_eq!(texts(&table).await, ["c1 theirs".to_owned(), format!("c2 {expected}")]);
         let refresh = ctx.load(ctx.service().table_named::<Blog>(&name).query());
         refresh.merge_option(MergeOption::PreserveChanges).await.unwrap();

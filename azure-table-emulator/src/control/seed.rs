@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use azure_table_client::mock::{Seed, SeedError};
+use azure_table_mock::{Seed, SeedError};
 use http::StatusCode;
 use serde_json::{Value, json};
 

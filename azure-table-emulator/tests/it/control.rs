@@ -5,8 +5,9 @@ mod clock;
 mod documented;
 mod files;
 
-use azure_table_client::mock::{MockTableService, Seed};
+use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, RetryPolicy};
+use azure_table_mock::Seed;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 //! Clients of other endpoints of the service: of the secondary location, and with the account in the host.
 
 use azure_table_client::client::Replication;
+use azure_table_client::client::{Location, LocationMode};
 use azure_table_client::clock::Clock;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, Location, LocationMode, TableServiceClient};
+use azure_table_client::{DynamicEntity, TableServiceClient};
 
 use super::{Standing, with_blogs};
 

@@ -30,3 +30,12 @@ async fn with_blogs() -> MockTableService {
     service.requests().clear();
     service
 }
+
+#[test]
+fn values_can_be_sent_shared_and_cloned() {
+    fn has<T: Send + Sync + Clone>() {}
+    has::<azure_table_mock::DiskStatus>();
+    has::<azure_table_mock::SeedError>();
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<azure_table_mock::Seed>();
+}

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use azure_table_client::TableEntity;
 use azure_table_client::client::Transaction;
-use azure_table_client::entity::TableEntity;
 use azure_table_client::{DynamicEntity, EntityKey};
 
 use super::row;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use azure_table_client::TableEntity;
 use azure_table_client::client::EntityStream;
-use azure_table_client::entity::TableEntity;
 use azure_table_client::{DynamicEntity, ETag, EntityKey, ErrorCode, ErrorKind, Proof};
 use futures_util::TryStreamExt as _;
 

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::iter::Peekable;
 
-use azure_table_client::edm::{EdmType, ValueChoice, ValueForm};
-use azure_table_client::entity::schema::{Absent, KeyElement, Layout, Others, PropertySchema};
+use azure_table_client::edm::EdmType;
+use azure_table_client::entity::schema::{
+    Absent, KeyElement, Layout, Others, PropertySchema, ValueChoice, ValueForm,
+};
 
 use super::snapshot::{KindList, Snapshot};
 use super::write::END;

@@ -1,7 +1,7 @@
 //! The rules for single values: their stored types, codecs and forms.
 
-use azure_table_client::edm::{EdmType, ValueChoice, ValueForm};
-use azure_table_client::entity::schema::{Absent, Layout, PropertySchema};
+use azure_table_client::edm::EdmType;
+use azure_table_client::entity::schema::{Absent, Layout, PropertySchema, ValueChoice, ValueForm};
 
 use super::compare::Rows;
 

@@ -2,8 +2,9 @@
 
 use std::fmt::{Formatter, Result};
 
-use azure_table_client::edm::ValueForm;
-use azure_table_client::entity::schema::{Absent, KeyElement, Layout, Others, PropertySchema};
+use azure_table_client::entity::schema::{
+    Absent, KeyElement, Layout, Others, PropertySchema, ValueForm,
+};
 
 use super::snapshot::Snapshot;
 

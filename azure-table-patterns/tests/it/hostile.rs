@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use azure_table_client::client::LocationMode;
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::{DynamicEntity, IfMatch, LocationMode, RetryPolicy, TableServiceClient};
+use azure_table_client::{DynamicEntity, IfMatch, RetryPolicy, TableServiceClient};
 use azure_table_tests::scripted::{Scripted, Step, on};
 
 /// Returns a client of a service where another program merges nothing into `row` before each request with this method

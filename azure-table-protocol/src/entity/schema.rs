@@ -2,8 +2,11 @@
 
 use super::TableEntity;
 use super::decode::{Accept, Columns, Elements, Field, FieldKind, Policy, StoredType};
-use crate::edm::{EdmType, EdmValue, ValueForm};
+use crate::edm::{EdmType, EdmValue};
 use crate::key::{KeyForm, KeyPiece};
+
+#[doc(inline)]
+pub use crate::edm::{ValueChoice, ValueForm};
 
 /// The stored form of an entity: its table, its keys and its properties.
 ///

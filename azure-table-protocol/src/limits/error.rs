@@ -129,6 +129,13 @@ pub enum LimitError {
         /// The limit.
         most: usize,
     },
+    /// A text that is not a version of the service, or a version that is older than the supported ones.
+    ServiceVersion {
+        /// The text.
+        text: String,
+        /// The oldest supported version.
+        oldest: &'static str,
+    },
 }
 
 impl fmt::Display for LimitError {
@@ -211,6 +218,10 @@ impl fmt::Display for LimitError {
             Self::KeyTooLongForCosmos { property, bytes, most } => {
                 write!(f, "{property} has {bytes} bytes; Cosmos DB allows at most {most}")
             }
+            Self::ServiceVersion { text, oldest } => write!(
+                f,
+                "{text:?} is not a supported version of the service: versions are dates from {oldest} on"
+            ),
         }
     }
 }

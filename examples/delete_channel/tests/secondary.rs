@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table_client::LocationMode;
+use azure_table_client::client::LocationMode;
 use azure_table_client::client::TableSet as _;
 use azure_table_client::mock::MockTableService;
 

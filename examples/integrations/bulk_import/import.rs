@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
-use azure_table_client::bulk::{BulkMonitor, BulkOperation, Checkpoint, Progress, RowOutcome};
+use azure_table_client::bulk::{BulkMonitor, BulkOperation, Checkpoint, Progress};
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use futures_util::stream;
 use indicatif::ProgressBar;
@@ -164,7 +165,7 @@ impl Import {
         let report = monitor.report();
         state.checkpoint = report.checkpoint.to_string();
         for row in report.failures() {
-            if let RowOutcome::Failed(error) = &row.outcome
+            if let WriteOutcome::Failed(error) = &row.outcome
                 && row.outcome.is_resolved()
             {
                 state.refused.insert(row.index, error.to_string());

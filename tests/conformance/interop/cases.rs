@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use azure_table_client::DynamicEntity;
+use azure_table_client::EntityKey;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::entity::EntityKey;
 use serde_json::Value;
 
 const FILE: &str = include_str!("../../../tools/clients/interop/cases.json");

@@ -65,9 +65,9 @@ async fn version(table: &TableClient<DynamicEntity>, n: u32) -> Option<i32> {
 
 fn errors(report: &BulkReport) -> impl Iterator<Item = (&'static str, &Error)> {
     report.failures().map(|result| match &result.outcome {
-        RowOutcome::Failed(error) => ("failed", &**error),
-        RowOutcome::NotAttempted(error) => ("not attempted", &**error),
-        RowOutcome::Unknown(error) => ("unknown", &**error),
+        WriteOutcome::Failed(error) => ("failed", &**error),
+        WriteOutcome::NotAttempted(error) => ("not attempted", &**error),
+        WriteOutcome::Unknown(error) => ("unknown", &**error),
         other => panic!("{other:?}"),
     })
 }

@@ -2,7 +2,7 @@
 //! unknown.
 
 use azure_table_client::EntityKey;
-use azure_table_client::bulk::RowResult;
+use azure_table_client::client::WriteResult;
 use azure_table_client::mock::Fault;
 
 use super::*;
@@ -93,16 +93,16 @@ async fn write_batches(kind: Kind, rows: u32, write_id: bool, seed: u64) -> Coun
     mock.faults().clear();
     let after = stored(&mock);
     assert_eq!(report.results.len() as u64, report.progress.read);
-    for RowResult { key, outcome, .. } in &report.results {
+    for WriteResult { key, outcome, .. } in &report.results {
         let key = key.as_ref().unwrap();
         let (old, new) = (before.get(key), after.get(key));
         match outcome {
-            RowOutcome::Applied { .. } => match kind {
+            WriteOutcome::Applied { .. } => match kind {
                 Kind::Delete => assert_eq!(new, None, "{key}: {outcome:?}"),
                 _ => assert_eq!(new.map(|by| &**by), Some("the run"), "{key}: {outcome:?}"),
             },
-            RowOutcome::Failed(_) => assert_eq!(new, old, "{key}: {outcome:?}"),
-            RowOutcome::Unknown(_) => {}
+            WriteOutcome::Failed(_) => assert_eq!(new, old, "{key}: {outcome:?}"),
+            WriteOutcome::Unknown(_) => {}
             other => panic!("{key}: {other:?}"),
         }
     }

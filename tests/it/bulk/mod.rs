@@ -9,7 +9,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table_client::bulk::{BulkOperation, Checkpoint, RowOutcome};
+use azure_table_client::bulk::{BulkOperation, Checkpoint};
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse, Transport, TransportErrorKind};
 use azure_table_client::{
@@ -361,7 +362,7 @@ async fn a_lost_reply_is_not_a_conflict() {
     let report = table.bulk().keep_results().run(mixed).await.unwrap();
     assert_eq!((report.progress.applied, report.progress.requests), (50, 2));
     for result in &report.results {
-        let RowOutcome::Applied { etag, .. } = &result.outcome else { panic!("{result}") };
+        let WriteOutcome::Applied { etag, .. } = &result.outcome else { panic!("{result}") };
         let key = result.key.clone().unwrap();
         assert_eq!(etag.as_ref(), Some(&table.get(key).await.unwrap().etag));
     }

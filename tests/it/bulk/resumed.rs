@@ -1,6 +1,7 @@
 //! Resumed runs: what they report of rows that the earlier run may have applied.
 
-use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, RowResult};
+use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor};
+use azure_table_client::client::WriteResult;
 use azure_table_client::mock::Fault;
 use azure_table_client::{Confirmation, Operation, Outcome};
 
@@ -54,8 +55,10 @@ async fn a_checkpoint_from_before_the_first_row() {
         let report = table.bulk().resume(checkpoint).keep_results().run(inserts()).await.unwrap();
         assert_eq!(report.progress.applied, u64::from(ROWS), "{report}");
         if write_id.is_some() {
-            let by_id = |result: &RowResult| match &result.outcome {
-                RowOutcome::Applied { confirmation, .. } => *confirmation == Confirmation::WriteId,
+            let by_id = |result: &WriteResult| match &result.outcome {
+                WriteOutcome::Applied { confirmation, .. } => {
+                    *confirmation == Confirmation::WriteId
+                }
                 _ => false,
             };
             assert!(report.results.iter().all(by_id), "{report}");
@@ -124,7 +127,7 @@ async fn rows_that_a_resumed_run_did_not_send() {
             assert_eq!((progress.unknown, progress.held()), (progress.read, 0), "{what}: {report}");
             assert_eq!(report.checkpoint.resolved(), 0, "{what}");
             for result in report.unknown() {
-                let RowOutcome::Unknown(error) = &result.outcome else { unreachable!() };
+                let WriteOutcome::Unknown(error) = &result.outcome else { unreachable!() };
                 assert_eq!(error.outcome(), Outcome::Unknown, "{what}: {result}");
             }
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table_client::bulk::{BulkOperation, Checkpoint, RowOutcome};
+use azure_table_client::bulk::{BulkOperation, Checkpoint};
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::{DynamicEntity, EntityKey, IfMatch, RetryPolicy};
 use fastrand::Rng;
 use futures_util::{StreamExt as _, stream};
@@ -31,7 +32,7 @@ enum Change {
 }
 
 /// The report of each row.
-type Outcomes = BTreeMap<usize, (RowOutcome, bool)>;
+type Outcomes = BTreeMap<usize, (WriteOutcome, bool)>;
 
 impl World {
     /// Writes rows of several partitions in a bulk run, and resumes it if it did not complete.
@@ -181,10 +182,10 @@ impl World {
 }
 
 impl Row {
-    fn take(&mut self, outcome: &RowOutcome) {
+    fn take(&mut self, outcome: &WriteOutcome) {
         self.known = match outcome {
-            RowOutcome::Applied { .. } => Known::Applied,
-            RowOutcome::Failed(_) | RowOutcome::NotAttempted(_) => Known::NotApplied,
+            WriteOutcome::Applied { .. } => Known::Applied,
+            WriteOutcome::Failed(_) | WriteOutcome::NotAttempted(_) => Known::NotApplied,
             _ => Known::Unknown,
         };
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use azure_table_client::DynamicEntity;
-use azure_table_client::context::{SaveOptions, SaveOutcome, SaveReport, TableContext};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{SaveOptions, SaveReport, TableContext};
+use azure_table_client::{DynamicEntity, EntityKey};
 use fastrand::Rng;
 use tokio::time::{sleep, timeout};
 
@@ -47,7 +48,8 @@ impl Changes {
     fn take(&mut self, report: &SaveReport, requests: &Requests) {
         for (at, result) in report.results.iter().enumerate() {
             let known = known_of(&result.outcome);
-            let key = (result.key.partition_key.clone(), result.key.row_key.clone());
+            let EntityKey { partition_key, row_key } = result.key.clone().unwrap();
+            let key = (partition_key, row_key);
             // A resolved earlier change and the change that supersedes it have separate results.
             let is_last = report.results[at + 1..].iter().all(|later| later.key != result.key);
             match self.pending.get(&key) {
@@ -196,10 +198,10 @@ impl World {
     }
 }
 
-pub(super) const fn known_of(outcome: &SaveOutcome) -> Known {
+pub(super) const fn known_of(outcome: &WriteOutcome) -> Known {
     match outcome {
-        SaveOutcome::Applied { .. } => Known::Applied,
-        SaveOutcome::Unknown(_) => Known::Unknown,
+        WriteOutcome::Applied { .. } => Known::Applied,
+        WriteOutcome::Unknown(_) => Known::Unknown,
         _ => Known::NotApplied,
     }
 }

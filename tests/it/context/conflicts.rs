@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::context::{
-    ConflictResolver, EntityState, Resolution, SaveOptions, SaveOutcome, TableContext,
+    ConflictResolver, EntityState, Resolution, SaveOptions, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, Transport};
@@ -131,9 +132,13 @@ async fn the_server_wins() {
             assert!(!report.is_complete() && report.error().is_none(), "{what}");
             assert_eq!(row(&blogs).await, server, "{what}");
             let result = report.discarded().next().unwrap();
-            assert_eq!((&*result.key.row_key, &*result.table), ("1", "Blogs"), "{what}");
+            assert_eq!(
+                (&*result.key.as_ref().unwrap().row_key, &*result.table),
+                ("1", "Blogs"),
+                "{what}"
+            );
             assert!(
-                matches!(&result.outcome, SaveOutcome::Discarded(error) if error.status().is_some())
+                matches!(&result.outcome, WriteOutcome::Discarded(error) if error.status().is_some())
             );
             assert_eq!(state(&ctx), server.map(|_| Unchanged), "{what}");
             assert_eq!(ctx.last_report().results.len(), 2);
@@ -172,7 +177,11 @@ async fn a_closure_merges() {
             });
             let report = ctx.save_changes_with(mode().on_conflict(resolver)).await.unwrap();
             assert_eq!((report.applied(), report.results.len()), (2, 2), "{what}");
-            assert_eq!(&*report.results[0].key.row_key, "1", "the changes keep their order");
+            assert_eq!(
+                &*report.results[0].key.as_ref().unwrap().row_key,
+                "1",
+                "the changes keep their order"
+            );
             let stored = stored(&mock).get(KEY).await.unwrap();
             // The merged entity lacks the rating, so the save removes it.
             assert_eq!(stored.properties().count(), 2, "{what}: {stored:?}");

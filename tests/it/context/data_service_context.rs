@@ -1,9 +1,8 @@
 //! The tables of the guide "From `DataServiceContext`", row by row. A test is named after its row.
 
 use azure_table_client::client::TableSet;
-use azure_table_client::context::{
-    EntityState, Load, MergeOption, SaveOptions, SaveOutcome, TableContext,
-};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{EntityState, Load, MergeOption, SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     DynamicEntity, ErrorKind, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
@@ -76,7 +75,7 @@ async fn merge_sends_differences_only() {
     ctx.update(&Blog { text: "new".into(), ..read[1].clone() }).unwrap();
     let plan = ctx.plan(SaveOptions::default()).unwrap();
     let body = r#"{"PartitionKey":"c","RowKey":"2","Text":"new"}"#;
-    assert_eq!((plan.requests.len(), plan.requests[0].bytes), (1, body.len()));
+    assert_eq!((plan.len(), plan[0].bytes), (1, body.len()));
 }
 
 /// The service ignores a null in a MERGE, so the value is removed by a PUT.
@@ -325,7 +324,7 @@ async fn hooks() {
     let read = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap().remove(0);
     ctx.update(&Blog { text: "new".into(), ..read }).unwrap();
     let report = ctx.save_changes().await.unwrap();
-    assert!(matches!(report.results[0].outcome, SaveOutcome::Applied { .. }));
+    assert!(matches!(report.results[0].outcome, WriteOutcome::Applied { .. }));
     assert_eq!(*calls.lock().unwrap(), ["reading", "writing", "request", "reply"]);
     assert_eq!(blogs.get(KEY).await.unwrap().text, "hook");
 }

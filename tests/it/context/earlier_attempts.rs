@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use azure_table_client::context::{EntityState, SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{EntityState, SaveOptions, TableContext};
 use azure_table_client::transport::TransportErrorKind;
 use azure_table_client::{DynamicEntity, IfMatch, Operation, RetryPolicy};
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, is_write, on};
@@ -119,8 +120,8 @@ async fn a_proved_change_is_reported_by_a_save_that_ends_early() {
     transport.play(|_| Step::pass());
     let error = ctx.save_changes().await.unwrap_err();
     let results = &error.report.results;
-    assert!(matches!(results[0].outcome, SaveOutcome::Failed(_)), "{}", error.report);
-    assert!(matches!(results[1].outcome, SaveOutcome::Applied { .. }), "{}", error.report);
+    assert!(matches!(results[0].outcome, WriteOutcome::Failed(_)), "{}", error.report);
+    assert!(matches!(results[1].outcome, WriteOutcome::Applied { .. }), "{}", error.report);
 }
 
 /// The confirmation of a save counts, also if the save is dropped while it reads the missing ETags.

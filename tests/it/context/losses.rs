@@ -1,9 +1,8 @@
 //! Data that must survive a save: columns with a custom codec, columns that were not read,
 //! concurrent writes of other programs, and changes by hooks.
 
-use azure_table_client::context::{
-    EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
-};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
 use azure_table_client::entity::PropertyGroup;
 use azure_table_client::{DynamicEntity, IfMatch, Operation, Proof, TableEntity};
 use azure_table_tests::scripted::{Scripted, Step, is_write, on};
@@ -295,8 +294,8 @@ async fn the_report_of_a_dropped_save() {
         let _ = futures_util::poll!(save.as_mut());
     }
     let outcomes = &ctx.last_report().results;
-    assert!(matches!(outcomes[0].outcome, SaveOutcome::Unknown(_)));
-    assert!(matches!(outcomes[1].outcome, SaveOutcome::NotAttempted));
+    assert!(matches!(outcomes[0].outcome, WriteOutcome::Unknown(_)));
+    assert!(matches!(outcomes[1].outcome, WriteOutcome::NotAttempted(_)));
     assert_eq!(ctx.last_report().to_string(), "0 applied, 0 failed, 1 not attempted, 1 unknown");
     // All unknown changes are named, also while they are resolved.
     {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use azure_table_client::client::WriteOutcome;
 use azure_table_client::context::{
-    ConflictResolver, EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
+    ConflictResolver, EntityState, MergeOption, SaveOptions, TableContext,
 };
 use azure_table_client::edm::EdmValue;
 use azure_table_client::entity::NamedTable;
@@ -70,7 +71,7 @@ async fn a_retired_property_is_removed() {
             ctx.update(&blog).unwrap();
         }
         let plan = ctx.plan(options.clone()).unwrap();
-        let operations = plan.requests.iter().flat_map(|request| &request.operations);
+        let operations = plan.iter().flat_map(|request| &request.operations);
         assert!(operations.clone().all(|(operation, _)| *operation == Operation::Replace));
         assert_eq!(operations.count(), 3);
         assert_eq!(ctx.save_changes_with(options.clone()).await.unwrap().applied(), 3);
@@ -171,8 +172,8 @@ async fn conflicts_of_an_update_without_a_difference() {
         table.merge(&other, IfMatch::Any).await.unwrap();
         let _ = ctx.save_changes_with(replacing().on_conflict(resolver)).await;
         let found = match ctx.last_report().results[0].outcome {
-            SaveOutcome::Applied { .. } => "applied",
-            SaveOutcome::Discarded(_) => "discarded",
+            WriteOutcome::Applied { .. } => "applied",
+            WriteOutcome::Discarded(_) => "discarded",
             _ => "failed",
         };
         assert_eq!(found, outcome);

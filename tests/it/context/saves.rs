@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table_client::context::{EntityState, SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{EntityState, SaveOptions, TableContext};
 use azure_table_client::mock::Fault;
 use azure_table_client::{
     DynamicEntity, ErrorCode, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
@@ -30,7 +31,7 @@ async fn one_changed_property_is_one_merge() {
     let mut ctx = in_state(&mock, &blogs, Start::Unchanged).await;
     ctx.update(&blog("1", "new")).unwrap();
     let plan = ctx.plan(SaveOptions::default()).unwrap();
-    let [request] = &plan.requests[..] else { panic!("one request") };
+    let [request] = &plan[..] else { panic!("one request") };
     assert_eq!(request.operations[0].0, Operation::Merge);
     let body = r#"{"PartitionKey":"c","RowKey":"1","Text":"new"}"#;
     assert_eq!(request.bytes, body.len());
@@ -160,7 +161,7 @@ async fn deleted_and_added_again() {
         let mut ctx = in_state(&mock, &blogs, Start::Deleted).await;
         ctx.add(&Blog { rating: None, ..blog("1", "again") }).unwrap();
         let plan = ctx.plan(options.clone()).unwrap();
-        assert_eq!(plan.requests[0].operations[0].0, Operation::Replace);
+        assert_eq!(plan[0].operations[0].0, Operation::Replace);
         ctx.save_changes_with(options.clone()).await.unwrap();
         let row = blogs.get(("c", "1")).await.unwrap();
         assert_eq!((&*row.text, row.rating), ("again", None));
@@ -181,10 +182,10 @@ async fn three(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
 }
 
 fn outcomes(ctx: &TableContext) -> Vec<&'static str> {
-    let outcome = |outcome: &SaveOutcome| match outcome {
-        SaveOutcome::Applied { .. } => "applied",
-        SaveOutcome::Failed(_) => "failed",
-        SaveOutcome::NotAttempted => "not attempted",
+    let outcome = |outcome: &WriteOutcome| match outcome {
+        WriteOutcome::Applied { .. } => "applied",
+        WriteOutcome::Failed(_) => "failed",
+        WriteOutcome::NotAttempted(_) => "not attempted",
         _ => "unknown",
     };
     ctx.last_report().results.iter().map(|result| outcome(&result.outcome)).collect()
@@ -242,7 +243,7 @@ async fn the_smallest_number_of_transactions() {
         ctx.add(&Blog { channel, ..blog(&n.to_string(), "x") }).unwrap();
     }
     let plan = ctx.plan(SaveOptions::per_partition()).unwrap();
-    let sizes: Vec<_> = plan.requests.iter().map(|request| request.operations.len()).collect();
+    let sizes: Vec<_> = plan.iter().map(|request| request.operations.len()).collect();
     assert_eq!(sizes, [84, 83, 83]);
     mock.requests().clear();
     let report = ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();
@@ -253,7 +254,7 @@ async fn the_smallest_number_of_transactions() {
         ctx.add(&blog(&format!("m{n}"), "x")).unwrap();
     }
     let plan = ctx.plan(SaveOptions::per_partition()).unwrap();
-    let sizes: Vec<_> = plan.requests.iter().map(|request| request.operations.len()).collect();
+    let sizes: Vec<_> = plan.iter().map(|request| request.operations.len()).collect();
     assert_eq!(sizes, [100, 100, 50]);
 }
 

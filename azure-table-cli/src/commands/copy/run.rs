@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint, RowOutcome, RowResult};
+use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint};
+use azure_table_client::client::{WriteOutcome, WriteResult};
 use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
@@ -252,7 +253,7 @@ impl Run {
 
     fn bulk(&self, shared: &Arc<Shared>) -> Result<Bulk<DynamicEntity>> {
         let (shared, progress) = (Arc::clone(shared), self.progress.clone());
-        let on_row = move |row: &RowResult| {
+        let on_row = move |row: &WriteResult| {
             let mut frontier = shared.lock();
             let state = state_of(&row.outcome);
             match state {
@@ -297,10 +298,12 @@ fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-fn state_of(outcome: &RowOutcome) -> RowState {
+fn state_of(outcome: &WriteOutcome) -> RowState {
     match outcome {
-        RowOutcome::Applied { .. } => RowState::Copied,
-        RowOutcome::Failed(error) if outcome.is_resolved() => RowState::Refused(error.to_string()),
+        WriteOutcome::Applied { .. } => RowState::Copied,
+        WriteOutcome::Failed(error) if outcome.is_resolved() => {
+            RowState::Refused(error.to_string())
+        }
         _ => RowState::Unresolved,
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_client::bulk::{BulkOperation, Checkpoint, RowOutcome, RowResult};
+use azure_table_client::bulk::{BulkOperation, Checkpoint};
+use azure_table_client::client::{WriteOutcome, WriteResult};
 use azure_table_client::{DynamicEntity, Error};
 use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::json;
@@ -44,15 +45,15 @@ impl SharedRows {
     }
 
     /// Takes down the outcome of a row.
-    pub(super) fn resolve(&self, result: &RowResult) {
+    pub(super) fn resolve(&self, result: &WriteResult) {
         let mut rows = self.lock();
         let Some(row) = rows.waiting.remove(&result.index) else { return };
         match &result.outcome {
-            RowOutcome::Failed(error) if result.outcome.is_resolved() => {
+            WriteOutcome::Failed(error) if result.outcome.is_resolved() => {
                 rows.refused.add(&line(result.index, &row, error));
                 rows.refused_now += 1;
             }
-            RowOutcome::Unknown(error) => rows.unknown.add(&line(result.index, &row, error)),
+            WriteOutcome::Unknown(error) => rows.unknown.add(&line(result.index, &row, error)),
             _ => {}
         }
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::super::chunk::Chunk;
 use super::super::operation::Row;
-use super::super::report::{Cause, RowOutcome, RowResult};
+use super::super::report::Cause;
 use super::Run;
 use super::response::{Next, read_back};
 use crate::error::{Error, Outcome};
-use crate::operation::Confirmation;
 use crate::operation::committed::Committed;
+use crate::operation::{Confirmation, WriteOutcome, WriteResult};
 use crate::outcome;
 
 /// The maximum number of rows that may end without being resolved before the run ends. Their keys are remembered, and
@@ -26,11 +26,11 @@ impl Run {
         if error.outcome() == Outcome::Applied {
             // The service applied the chunk, and its response lacks the ETags.
             let confirmation = Confirmation::Response;
-            self.end_chunk(chunk, &RowOutcome::Applied { etag: None, confirmation });
+            self.end_chunk(chunk, &WriteOutcome::Applied { etag: None, confirmation });
         } else if chunk.open.is_some() {
             self.read_back(chunk, &error);
         } else {
-            self.end_chunk(chunk, &RowOutcome::Failed(Arc::clone(&cause)));
+            self.end_chunk(chunk, &WriteOutcome::Failed(Arc::clone(&cause)));
         }
         let error = cause;
         match next {
@@ -51,7 +51,7 @@ impl Run {
         let Committed { operations, response } = committed;
         let rows = chunk.rows.into_iter().zip(operations);
         self.end(rows.map(|(row, result)| {
-            (row, RowOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
+            (row, WriteOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
         }));
     }
 
@@ -72,7 +72,7 @@ impl Run {
             Err(error) => error,
         };
         let is_unknown = error.outcome() == Outcome::Unknown;
-        let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
+        let ended = if is_unknown { WriteOutcome::Unknown } else { WriteOutcome::Failed };
         self.end_chunk(chunk, &ended(Arc::new(error)));
     }
 
@@ -98,18 +98,18 @@ impl Run {
         self.end_chunk(chunk, &outcome);
     }
 
-    fn end_chunk(&mut self, chunk: Chunk, outcome: &RowOutcome) {
+    fn end_chunk(&mut self, chunk: Chunk, outcome: &WriteOutcome) {
         self.end(chunk.rows.into_iter().map(|row| (row, outcome.clone())));
     }
 
     /// Sets the outcomes of rows in the window.
-    pub(super) fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
+    pub(super) fn end(&mut self, rows: impl IntoIterator<Item = (Row, WriteOutcome)>) {
         let now = self.core.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
-            let open = outcome.error().filter(|_| !outcome.is_resolved()).cloned();
+            let open = outcome.cause().filter(|_| !outcome.is_resolved()).cloned();
             let stuck = self.window.end(&row, open.as_ref(), now);
-            results.push(result(row, outcome));
+            results.push(self.result(row, outcome));
             if let Some(error) = open {
                 self.count_unresolved(1, &error);
                 self.not_attempted(stuck, &error);
@@ -122,16 +122,23 @@ impl Run {
     pub(super) fn not_attempted(&mut self, rows: Vec<Row>, error: &Arc<Error>) {
         self.count_unresolved(rows.len(), error);
         let outcome = self.unsent(error);
-        let results: Vec<_> = rows.into_iter().map(|row| result(row, outcome.clone())).collect();
+        let results: Vec<_> =
+            rows.into_iter().map(|row| self.result(row, outcome.clone())).collect();
         self.publish(&results);
     }
 
     /// The outcome of a row that is not sent. The run that this one resumes may have sent it.
-    fn unsent(&self, error: &Arc<Error>) -> RowOutcome {
+    fn unsent(&self, error: &Arc<Error>) -> WriteOutcome {
         match self.earlier {
-            Some(_) => RowOutcome::Unknown(Arc::new(outcome::unknown((**error).clone()))),
-            None => RowOutcome::NotAttempted(Arc::clone(error)),
+            Some(_) => WriteOutcome::Unknown(Arc::new(outcome::unknown((**error).clone()))),
+            None => WriteOutcome::NotAttempted(Arc::clone(error)),
         }
+    }
+
+    fn result(&self, row: Row, outcome: WriteOutcome) -> WriteResult {
+        let Row { index, key, request, .. } = row;
+        let table = Arc::clone(&self.window.target.table);
+        WriteResult { index, table, operation: request.operation, key: Some(key), outcome }
     }
 
     pub(super) fn count_unresolved(&mut self, rows: usize, error: &Arc<Error>) {
@@ -141,7 +148,7 @@ impl Run {
         }
     }
 
-    pub(super) fn publish(&mut self, results: &[RowResult]) {
+    pub(super) fn publish(&mut self, results: &[WriteResult]) {
         self.monitor.finish(results);
         if let Some(on_row) = &mut self.callbacks.row {
             for result in results {
@@ -155,8 +162,4 @@ impl Run {
             on_progress(&self.monitor.progress());
         }
     }
-}
-
-fn result(row: Row, outcome: RowOutcome) -> RowResult {
-    RowResult { index: row.index, key: Some(row.key), outcome }
 }

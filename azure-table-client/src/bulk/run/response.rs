@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use super::super::chunk::Chunk;
 use super::super::failure::FailureKind;
 use super::super::operation::Row;
-use super::super::report::RowOutcome;
 use super::super::window::count;
 use super::{Health, Run};
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::committed::Committed;
-use crate::operation::{Confirmation, Reply, is_missing};
+use crate::operation::{Confirmation, Reply, WriteOutcome, is_missing};
 use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, server_wait};
 
@@ -191,16 +190,16 @@ impl Run {
 }
 
 /// The outcome of a row that the service refused, perhaps because an open attempt was applied.
-fn refusal(row: &Row, error: Error, is_open: bool) -> RowOutcome {
+fn refusal(row: &Row, error: Error, is_open: bool) -> WriteOutcome {
     if row.missing_is_ok && is_missing(&error) {
-        return RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
+        return WriteOutcome::Applied { etag: None, confirmation: Confirmation::Response };
     }
     // The program does not know the chunk in which the index counts.
     let error = error.at_index(None);
     if is_open {
-        RowOutcome::Unknown(Arc::new(outcome::unknown(error)))
+        WriteOutcome::Unknown(Arc::new(outcome::unknown(error)))
     } else {
-        RowOutcome::Failed(Arc::new(error))
+        WriteOutcome::Failed(Arc::new(error))
     }
 }
 

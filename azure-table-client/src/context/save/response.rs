@@ -1,16 +1,16 @@
 //! The meaning of a response for the changes of its request.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::super::TableContext;
 use super::super::options::SaveOptions;
 use super::super::plan::{self, Candidate, RequestGroup};
-use super::super::report::SaveOutcome;
-use super::super::settle::Findings;
+use super::super::settle::{Findings, not_sent};
 use super::super::tracker::{Change, Identity, Tracked};
 use crate::ETag;
 use crate::error::{Error, ErrorCode, MatchingState, Outcome};
-use crate::operation::{Confirmation, Reply};
+use crate::operation::{Confirmation, Reply, WriteOutcome};
 use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::CallTrace;
 
@@ -64,19 +64,20 @@ impl<'r> Refusal<'r> {
     }
 
     /// The outcome of a change that no attempt is known to have applied; `None` if it is sent again.
-    fn outcome(&self, candidate: &Candidate, is_unknown: bool) -> Option<SaveOutcome> {
+    fn outcome(&self, candidate: &Candidate, is_unknown: bool) -> Option<WriteOutcome> {
         let error = self.error.clone();
         if is_unknown {
             let error = outcome::unknown(error).with_matching_state(self.matching_state);
-            return Some(SaveOutcome::Unknown(error));
+            return Some(WriteOutcome::Unknown(error.into()));
         }
         if self.any_applied {
             return None;
         }
         // The service rolled back the other changes of the transaction.
+        let error = Arc::new(outcome::not_applied(error));
         Some(match self.failed {
-            Some(failed) if failed != candidate.result => SaveOutcome::NotAttempted,
-            _ => SaveOutcome::Failed(outcome::not_applied(error)),
+            Some(failed) if failed != candidate.result => WriteOutcome::NotAttempted(error),
+            _ => WriteOutcome::Failed(error),
         })
     }
 }
@@ -100,15 +101,14 @@ impl TableContext {
     ) -> FollowUp {
         let last = match Unconfirmed::of(reply, &group.request) {
             Ok(committed) => {
-                let results = committed.operations.into_iter();
-                let results = results.map(|result| (Some(result.status), result.etag));
-                return self.confirm(&group, results.collect(), trace, options).await;
+                let etags = committed.operations.into_iter().map(|result| result.etag);
+                return self.confirm(&group, etags.collect(), trace, options).await;
             }
             Err(last) => last,
         };
         if last.error().outcome() == Outcome::Applied || is_deleted(&group, last.error(), options) {
-            let results = vec![(last.error().status(), None); group.changes.len()];
-            return self.confirm(&group, results, trace, options).await;
+            let etags = vec![None; group.changes.len()];
+            return self.confirm(&group, etags, trace, options).await;
         }
         let (error, findings) = match trace.within(self.ask(&group, &last, options)).await {
             Ok(findings) => (last.into_error(), findings),
@@ -133,38 +133,38 @@ impl TableContext {
     /// The error of a change whose outcome is unknown.
     fn unknown(&self, candidate: &Candidate) -> Option<&Error> {
         match &self.last_report.results.get(candidate.result)?.outcome {
-            SaveOutcome::Unknown(error) => Some(error),
+            WriteOutcome::Unknown(error) => Some(error),
             _ => None,
         }
     }
 
-    /// Records that the service confirmed the changes of a request, with the status and the ETag of each. Reads the
-    /// ETags that the response lacks.
+    /// Records that the service confirmed the changes of a request, with the ETag of each. Reads the ETags that the
+    /// response lacks.
     async fn confirm(
         &mut self,
         group: &RequestGroup,
-        results: Vec<(Option<u16>, Option<ETag>)>,
+        etags: Vec<Option<ETag>>,
         trace: &CallTrace<'_>,
         options: &SaveOptions,
     ) -> FollowUp {
         let confirmation = Confirmation::Response;
         let mut lacking = Vec::new();
-        for (at, (candidate, (status, etag))) in group.changes.iter().zip(results).enumerate() {
+        for (at, (candidate, etag)) in group.changes.iter().zip(etags).enumerate() {
             let Candidate { id, change, .. } = candidate;
             self.tracker.applied(id, change.clone(), &group.request, etag.as_ref());
             if etag.is_none() && *change != Change::Delete {
                 self.tracker.set_etag(id, None);
-                lacking.push((at, status));
+                lacking.push(at);
             }
-            self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
+            self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
         }
         if !lacking.is_empty() {
             let etags = outcome::etags_left(&self.core, &group.request, &options.call);
             let etags = trace.within(etags).await;
-            for (at, status) in lacking {
+            for at in lacking {
                 let (candidate, etag) = (&group.changes[at], etags.get(at).cloned().flatten());
                 self.tracker.set_etag(&candidate.id, etag.clone());
-                self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
+                self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
             }
         }
         trace.finish(Ok(()));
@@ -229,7 +229,7 @@ impl TableContext {
             let id = &candidate.id;
             let applied = applied_earlier.remove(id);
             if !self.tracker.is_unknown(id) {
-                self.set_outcome(candidate, SaveOutcome::NotAttempted);
+                self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent().into()));
             }
             let hook = self.hooks.writing.as_deref_mut();
             let next = self.tracker.get(id).map_or(Ok(None), |tracked| {
@@ -241,13 +241,13 @@ impl TableContext {
                 (Ok(Some(change)), _) => again.push(change),
                 (Ok(None), Some((etag, confirmation))) => {
                     let etag = etag.filter(|_| candidate.change != Change::Delete);
-                    let outcome = SaveOutcome::Applied { status: None, etag, confirmation };
+                    let outcome = WriteOutcome::Applied { etag, confirmation };
                     self.set_outcome(candidate, outcome);
                 }
                 (Ok(None), None) => {}
                 (Err(error), _) => {
                     is_done = false;
-                    self.set_outcome(candidate, SaveOutcome::Failed(error));
+                    self.set_outcome(candidate, WriteOutcome::Failed(error.into()));
                 }
             }
         }
@@ -255,7 +255,7 @@ impl TableContext {
             Ok(again) => FollowUp { is_done, again },
             Err(error) => {
                 for candidate in &again {
-                    self.set_outcome(candidate, SaveOutcome::Failed(error.clone()));
+                    self.set_outcome(candidate, WriteOutcome::Failed(error.clone().into()));
                 }
                 FollowUp { is_done: false, again: Vec::new() }
             }

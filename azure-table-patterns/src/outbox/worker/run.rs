@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use azure_table_client::entity::TableEntity;
+use azure_table_client::TableEntity;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 
