@@ -2,19 +2,22 @@
 
 mod delayed;
 
+use std::net::IpAddr;
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::header::{self, HeaderValue};
 use http::{Method, StatusCode};
+use tokio::time::sleep;
 
 use crate::failure::Failure;
-use crate::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
+use crate::faults::{Break, Effects, Host, Replacement, ReplacementBody, proxy_page};
 use crate::handlers::{self, Scan};
 use crate::recorder::{self, RecordedRequest};
 use crate::request::{RawRequest, Request};
+use crate::room::Room;
 use crate::service::{LOCAL, TableService};
-use crate::transport::{HttpRequest, HttpResponse};
+use crate::transport::{HttpRequest, HttpResponse, TransportError, TransportErrorKind};
 use crate::{reply, step};
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
@@ -28,6 +31,59 @@ impl TableService {
     /// effect here; a host that can do both calls [`receive_from`](Self::receive_from).
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
         self.respond_to(RawRequest::in_process(request, LOCAL))
+    }
+
+    /// Returns the response to one request with all faults of the plan, for a host that can wait and break a
+    /// connection. Never panics, even if the request is malformed. The sender's address is 127.0.0.1.
+    ///
+    /// # Errors
+    /// The plan breaks the connection, so the host must close it without a response.
+    pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        self.receive_from(request, LOCAL, &|_| true).await
+    }
+
+    /// Like [`receive`](Self::receive), for a host that knows the sender's address and bounds the memory of
+    /// responses. A shared access signature may be restricted to some addresses.
+    ///
+    /// While a page of a query grows, `has_room` is called with the number of bytes that its body needs next. If it
+    /// returns `false`, the page ends with a continuation token. A page has at least one row.
+    ///
+    /// # Errors
+    /// The plan breaks the connection, so the host must close it without a response.
+    pub async fn receive_from(
+        &self,
+        request: HttpRequest,
+        sender: IpAddr,
+        has_room: &(dyn Fn(usize) -> bool + Send + Sync),
+    ) -> Result<HttpResponse, TransportError> {
+        let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
+        let parsed = Request::read(raw, &self.core().rules);
+        let effects = self.effects_on(&parsed, Host::Connections);
+        let is_read = matches!(request.method, Method::GET | Method::HEAD);
+        let response = match effects.connection {
+            Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
+            Some(Break::Hangs) => std::future::pending().await,
+            Some(Break::LosesRequest) => {
+                wait(effects.delay_request).await;
+                return Err(broken(TransportErrorKind::Interrupted));
+            }
+            // A read changes nothing, so it ends with its caller.
+            None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
+                wait(effects.delay_request).await;
+                self.deliver_due_in_steps().await;
+                self.deliver(&parsed, &effects, self.core().clock.now()).await
+            }
+            None | Some(Break::LosesReply) => self
+                .deliver_delayed(request.clone(), sender, effects.clone())
+                .await
+                .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
+        };
+        let response = self.once_written(&parsed, response).await;
+        wait(effects.delay_reply).await;
+        if effects.connection == Some(Break::LosesReply) {
+            return Err(broken(TransportErrorKind::Interrupted));
+        }
+        Ok(response)
     }
 
     /// Responds for a host that can neither wait nor break a connection.
@@ -158,6 +214,17 @@ impl TableService {
         let failure = Failure::internal_error();
         handlers::refuse(request, &failure, &self.core().clock)
     }
+}
+
+async fn wait(time: Duration) {
+    // Tokio's timer waits at least for the next millisecond.
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+fn broken(kind: TransportErrorKind) -> TransportError {
+    TransportError::new(kind, "the fault plan breaks this connection")
 }
 
 /// Records a request once: with its response, or without one if the request is dropped before it.

@@ -81,7 +81,7 @@ pub(super) async fn respond(
     }
     if request.resource() == Ok(&Resource::Batch) {
         request.operation()?;
-        if !request.protocol()?.has_batches() {
+        if !request.protocol()?.has(Operation::Transaction) {
             return Err(Failure::missing_header());
         }
         // Each operation selects the format of its own response.

@@ -3,19 +3,11 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::Method;
-use tokio::time::sleep;
-
-use crate::faults::{Break, Host};
 use crate::request::{RawRequest, Request};
-use crate::room::Room;
 use crate::service::{LOCAL, TableService};
 use crate::step::yield_now;
-use crate::transport::{
-    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-};
+use crate::transport::{HttpRequest, ResponseFuture, Transport};
 
 /// A transport to a service in this process.
 pub(super) struct InProcess {
@@ -72,70 +64,6 @@ impl TableService {
     pub fn direct_transport(&self) -> Arc<dyn Transport> {
         Arc::new(Direct(self.clone()))
     }
-
-    /// Returns the response to one request with all faults of the plan, for a host that can wait and break a
-    /// connection. Never panics, even if the request is malformed. The sender's address is 127.0.0.1.
-    ///
-    /// # Errors
-    /// The plan breaks the connection, so the host must close it without a response.
-    pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        self.receive_from(request, LOCAL, &|_| true).await
-    }
-
-    /// Like [`receive`](Self::receive), for a host that knows the sender's address and bounds the memory of
-    /// responses. A shared access signature may be restricted to some addresses.
-    ///
-    /// While a page of a query grows, `has_room` is called with the number of bytes that its body needs next. If it
-    /// returns `false`, the page ends with a continuation token. A page has at least one row.
-    ///
-    /// # Errors
-    /// The plan breaks the connection, so the host must close it without a response.
-    pub async fn receive_from(
-        &self,
-        request: HttpRequest,
-        sender: IpAddr,
-        has_room: &(dyn Fn(usize) -> bool + Send + Sync),
-    ) -> Result<HttpResponse, TransportError> {
-        let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
-        let parsed = Request::read(raw, &self.core().rules);
-        let effects = self.effects_on(&parsed, Host::Connections);
-        let is_read = matches!(request.method, Method::GET | Method::HEAD);
-        let response = match effects.connection {
-            Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
-            Some(Break::Hangs) => std::future::pending().await,
-            Some(Break::LosesRequest) => {
-                wait(effects.delay_request).await;
-                return Err(broken(TransportErrorKind::Interrupted));
-            }
-            // A read changes nothing, so it ends with its caller.
-            None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
-                wait(effects.delay_request).await;
-                self.deliver_due_in_steps().await;
-                self.deliver(&parsed, &effects, self.core().clock.now()).await
-            }
-            None | Some(Break::LosesReply) => self
-                .deliver_delayed(request.clone(), sender, effects.clone())
-                .await
-                .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
-        };
-        let response = self.once_written(&parsed, response).await;
-        wait(effects.delay_reply).await;
-        if effects.connection == Some(Break::LosesReply) {
-            return Err(broken(TransportErrorKind::Interrupted));
-        }
-        Ok(response)
-    }
-}
-
-async fn wait(time: Duration) {
-    // Tokio's timer waits at least for the next millisecond.
-    if !time.is_zero() {
-        sleep(time).await;
-    }
-}
-
-fn broken(kind: TransportErrorKind) -> TransportError {
-    TransportError::new(kind, "the fault plan breaks this connection")
 }
 
 impl fmt::Debug for InProcess {
@@ -149,6 +77,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use bytes::Bytes;
+    use http::Method;
 
     use super::*;
 

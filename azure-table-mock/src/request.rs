@@ -19,7 +19,7 @@ use url::form_urlencoded;
 pub(super) use self::batch::BatchPart;
 pub(super) use self::body::{EntityBody, RequestBody};
 pub(super) use self::headers::{Headers, text};
-pub(super) use self::protocol::Protocol;
+pub(super) use self::protocol::{Protocol, is_in_version};
 pub(super) use self::resource::{BelowTable, EntityPath, Resource};
 use crate::core::Rules;
 use crate::dialect::ServiceDialect;
@@ -29,7 +29,7 @@ use crate::room::Room;
 use crate::store::Condition;
 use crate::transport::HttpRequest;
 use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
-use crate::wire::{Metadata, Operation, ServiceVersion};
+use crate::wire::{Document, Metadata, Operation, ServiceVersion};
 
 /// The largest body that the service accepts.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -193,10 +193,13 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns `true` if request and response are XML in every version and format: requests for the
-    /// service, and requests with `comp`.
+    /// Returns `true` if request and response are XML in every version and format. A request without a valid operation is
+    /// refused in XML if it names a component.
     pub(super) fn is_xml(&self) -> bool {
-        self.resource == Ok(Resource::Service) || self.raw.comp().is_some()
+        match &self.operation {
+            Ok(operation) => operation.document() == Document::Xml,
+            Err(_) => operation::names_component(&self.raw, self.resource.as_ref().ok()),
+        }
     }
 }
 

@@ -16,10 +16,11 @@ use Subject::{Entities, Entity, Service, Table, Tables};
 
 use crate::version::ServiceVersion;
 
-/// The effect of a second attempt of an operation. `docs/guide/errors.md` explains the classes to users.
+/// What a second attempt of an operation does if the first one was applied. The client's guide to errors explains the
+/// classes to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {
-    /// Changes nothing.
+    /// The operation changes nothing.
     Read,
     /// A second attempt may be refused because the first one was applied.
     Guarded,
@@ -158,6 +159,7 @@ operations! {
     SetServiceProperties: Repeatable, Service,  Xml,     V2013_08_15, AnyOf(&["w"]), "set-table-service-properties";
     /// Requests a user delegation key, which signs shared access signatures for tables.
     GetUserDelegationKey: Read,       Service,  Xml,     V2025_07_05, AccountKey, "get-user-delegation-key";
+    // The last row; a new operation is added before it.
     /// Any other request that a server receives; the client sends none.
     Other:                Guarded,    Service,  Payload, V2009_04_14, AccountKey;
 }

@@ -186,10 +186,11 @@ fn stage<'a>(
 ) -> Result<(Exchange<'a>, &'a str, Write<'a>), Failure> {
     let exchange = Exchange::new(core, request, grant)?;
     let resource = entity_resource(request)?;
-    if request.verb()? == "GET" {
+    let operation = request.operation()?;
+    if !operation.is_write() {
         return Err(Failure::invalid_input());
     }
-    grant.allows(request.operation()?, resource.table())?;
+    grant.allows(operation, resource.table())?;
     let (table, write) = staged(core, &exchange)?;
     Ok((exchange, table, write))
 }

@@ -17,6 +17,7 @@ use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
 use crate::row::{Properties, StoredKey};
 use crate::select::Select;
 use crate::store::{Change, Condition, RowText, Update, Write, Written};
+use crate::wire::Operation;
 
 pub(super) fn get(
     core: &Core,
@@ -57,13 +58,19 @@ pub(super) fn staged<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
 ) -> Result<(&'a str, Write<'a>), Failure> {
-    let verb = exchange.request.verb()?;
-    if verb == "PATCH" && !exchange.protocol.has_patch() {
+    if exchange.request.verb()? == "PATCH" && !exchange.protocol.has_patch() {
         return Err(Failure::unsupported_verb());
     }
-    let (table, write) = match exchange.request.resource()? {
-        Resource::Entities(table) => (table, insertion(core, exchange, table)?),
-        Resource::Entity(path) => (&path.table, change(core, exchange, verb, path)?),
+    let (table, write) = match (exchange.request.operation()?, exchange.request.resource()?) {
+        (Operation::Insert, Resource::Entities(table)) => {
+            (table, insertion(core, exchange, table)?)
+        }
+        (Operation::Delete, Resource::Entity(path)) => {
+            (&path.table, deletion(core, exchange, path)?)
+        }
+        (operation, Resource::Entity(path)) if operation.is_entity_write() => {
+            (&path.table, update(core, exchange, operation, path)?)
+        }
         _ => return Err(Failure::unsupported_verb()),
     };
     exchange.grant.covers((&write.key.partition, &write.key.row))?;
@@ -92,23 +99,31 @@ pub(crate) fn entity_with_keys(
     Ok((key, properties))
 }
 
-fn change<'a>(
+fn deletion<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
-    verb: &str,
+    path: &EntityPath,
+) -> Result<Write<'a>, Failure> {
+    core.rules.dialect.check_table_name_in_url(&path.table)?;
+    let condition = core.rules.dialect.condition(exchange.request.raw.condition()?);
+    if condition == Condition::None {
+        return Err(Failure::missing_header());
+    }
+    let key = StoredKey::new(&*path.partition_key, &*path.row_key);
+    Ok(Write::new(key, Change::Delete(condition)))
+}
+
+fn update<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+    operation: Operation,
     path: &EntityPath,
 ) -> Result<Write<'a>, Failure> {
     let dialect = core.rules.dialect;
     dialect.check_table_name_in_url(&path.table)?;
     let condition = dialect.condition(exchange.request.raw.condition()?);
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
-    if verb == "DELETE" {
-        if condition == Condition::None {
-            return Err(Failure::missing_header());
-        }
-        return Ok(Write::new(key, Change::Delete(condition)));
-    }
-    if condition == Condition::None && !exchange.protocol.has_upserts() {
+    if condition == Condition::None && !exchange.protocol.has(operation) {
         return Err(Failure::invalid_input());
     }
     // The keys in the body are read like other properties, and have no effect (recorded in
@@ -118,8 +133,10 @@ fn change<'a>(
     check_keys(dialect, &key, core.rules.max_key_units)?;
     dialect.remove_system_properties(&mut body.properties);
     check_properties(dialect, &key, &body.properties)?;
-    let update = match verb {
-        "PUT" => Update::replace(&key.row, body.properties),
+    let update = match operation {
+        Operation::Replace | Operation::InsertOrReplace => {
+            Update::replace(&key.row, body.properties)
+        }
         _ => Update::merge(body.properties),
     };
     Ok(Write::new(key, Change::Update(update, condition)))

@@ -14,7 +14,7 @@ use crate::edm::EdmDateTime;
 use crate::failure::Failure;
 use crate::keys::DelegationKey;
 use crate::reply::Reply;
-use crate::request::RawRequest;
+use crate::request::{RawRequest, is_in_version};
 use crate::wire::Operation;
 use crate::wire::xml_tree::Element;
 use crate::xml;
@@ -26,7 +26,7 @@ pub(super) fn key(core: &Core, request: &RawRequest<'_>, grant: &Grant) -> Resul
     // The service reports that it supports only the scheme Bearer.
     let identity = grant.identity().ok_or_else(Failure::authentication_failed)?;
     let version = request.version()?;
-    let version = version.filter(|version| *version >= Operation::GetUserDelegationKey.since());
+    let version = version.filter(|_| is_in_version(Operation::GetUserDelegationKey, version));
     let version = version.ok_or_else(Failure::invalid_query_value)?;
     request.check_xml()?;
     if request.body.len() > MAX_BYTES {

@@ -16,8 +16,8 @@ pub(super) fn of(
     if matches!(resource, Resource::BelowTable(_)) {
         return Err(Failure::table_not_found());
     }
-    if *resource == Resource::Service || request.comp().is_some() {
-        return in_xml(request, verb, resource);
+    if names_component(request, Some(resource)) {
+        return of_component(request, verb, resource);
     }
     let is_conditional = request.headers.contains(&header::IF_MATCH);
     Ok(match (resource, verb) {
@@ -38,8 +38,17 @@ pub(super) fn of(
     })
 }
 
-/// The operation of a request whose body is XML in every version and format.
-fn in_xml(request: &RawRequest<'_>, verb: &str, resource: &Resource) -> Result<Operation, Failure> {
+/// Whether the request is about the service or about a component of a table, such as its access policies.
+pub(super) fn names_component(request: &RawRequest<'_>, resource: Option<&Resource>) -> bool {
+    resource == Some(&Resource::Service) || request.comp().is_some()
+}
+
+/// The operation on the component that `comp` names.
+fn of_component(
+    request: &RawRequest<'_>,
+    verb: &str,
+    resource: &Resource,
+) -> Result<Operation, Failure> {
     let comp = request.comp().ok_or_else(Failure::invalid_uri)?;
     let is_service = request.option("restype").is_some_and(|kind| kind == "service");
     let is = |name: &str| comp.eq_ignore_ascii_case(name);

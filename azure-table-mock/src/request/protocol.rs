@@ -32,6 +32,11 @@ pub(crate) struct Protocol {
     loose: bool,
 }
 
+/// Whether a version of the service has an operation that is not in all versions.
+pub(crate) fn is_in_version(operation: Operation, version: Option<ServiceVersion>) -> bool {
+    version >= Some(operation.since())
+}
+
 impl Protocol {
     /// The versions of a request. A loose service uses the newest version if the request has no version.
     ///
@@ -57,11 +62,6 @@ impl Protocol {
         self.service.is_none_or(ServiceVersion::has_atom)
     }
 
-    /// Upserts are PUT and MERGE without `If-Match`.
-    pub(crate) fn has_upserts(&self) -> bool {
-        self.service >= Some(Operation::InsertOrMerge.since())
-    }
-
     pub(crate) fn has_select(&self) -> bool {
         self.odata >= 2
     }
@@ -71,8 +71,9 @@ impl Protocol {
         self.odata >= 3
     }
 
-    pub(crate) fn has_batches(&self) -> bool {
-        self.service >= Some(Operation::Transaction.since())
+    /// Whether the version of the request has an operation that is not in all versions.
+    pub(crate) fn has(&self, operation: Operation) -> bool {
+        is_in_version(operation, self.service)
     }
 
     /// The OData version of the response.
@@ -324,8 +325,8 @@ mod tests {
         ] {
             let has = with_request("", headers, false, |protocol, _| {
                 Ok([
-                    protocol.has_batches(),
-                    protocol.has_upserts(),
+                    protocol.has(Operation::Transaction),
+                    protocol.has(Operation::InsertOrMerge),
                     protocol.has_select(),
                     protocol.has_patch(),
                 ])

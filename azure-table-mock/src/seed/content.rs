@@ -24,7 +24,8 @@ use crate::store::Change;
 /// Timestamp in another form.
 ///
 /// ```
-/// use azure_table_client::mock::{MockTableService, Seed};
+/// use azure_table_client::mock::MockTableService;
+/// use azure_table_mock::Seed;
 ///
 /// let text = r#"
 /// {"table":"Blogs","entity":{"PartitionKey":"Channel9","RowKey":"1","Timestamp":"2017-11-10T02:43:55Z","Rating":3}}
