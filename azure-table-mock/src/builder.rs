@@ -10,7 +10,7 @@ use crate::core::{Core, Rules, ServiceClock};
 use crate::dialect::ServiceDialect;
 use crate::error::Error;
 use crate::faults::FaultPlan;
-use crate::keys::Keys;
+use crate::keys::AccountKeys;
 use crate::limits::KEY_UTF16_UNITS;
 use crate::recorder::{self, Observer, RecordedRequest, Recorder};
 use crate::service::{Inner, TableService};
@@ -60,7 +60,7 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
         Self {
             rules: Rules {
                 dialect: ServiceDialect::default(),
-                keys: Keys::development(),
+                keys: AccountKeys::development(),
                 loose: false,
                 tokens: None,
                 max_comparisons: None,
@@ -82,7 +82,7 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
     /// # Errors
     /// The key is not valid base64, or the name is not a valid account name.
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
-        self.rules.keys = Keys::new(name, key)?;
+        self.rules.keys = AccountKeys::new(name, key)?;
         Ok(self)
     }
 

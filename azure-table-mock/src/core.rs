@@ -8,10 +8,10 @@ use crate::clock::SharedClock;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
-use crate::keys::Keys;
+use crate::keys::AccountKeys;
 use crate::lock::lock;
 use crate::step::Work;
-use crate::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
+use crate::store::{AppliedWrite, JournalEntry, StagedWrite, Storage, Store, Table, WriteRefusal};
 
 pub(super) struct Core {
     pub(super) store: Storage,
@@ -22,7 +22,7 @@ pub(super) struct Core {
 /// The account, and the rules that a builder can change.
 pub(super) struct Rules {
     pub(super) dialect: ServiceDialect,
-    pub(super) keys: Keys,
+    pub(super) keys: AccountKeys,
     pub(super) loose: bool,
     pub(super) tokens: Option<TokenCheck>,
     pub(super) max_comparisons: Option<usize>,
@@ -68,8 +68,8 @@ impl Core {
     pub(super) async fn apply(
         &self,
         table: &str,
-        mut writes: Vec<Write<'_>>,
-    ) -> Result<(Arc<Table>, Vec<Written>), NotApplied> {
+        mut writes: Vec<StagedWrite<'_>>,
+    ) -> Result<(Arc<Table>, Vec<AppliedWrite>), NotApplied> {
         loop {
             let prepared = self.prepare(table, &mut writes).await?;
             // The lock of the store ensures that no other request deletes the table meanwhile.
@@ -91,10 +91,10 @@ impl Core {
             );
             match written {
                 Ok(written) => return Ok((Arc::clone(current), written)),
-                Err(Refused::Failed(index, failure)) => {
+                Err(WriteRefusal::Failed(index, failure)) => {
                     return Err(NotApplied::Write(index, failure));
                 }
-                Err(Refused::Stale) => {}
+                Err(WriteRefusal::Stale) => {}
             }
         }
     }
@@ -103,9 +103,9 @@ impl Core {
     async fn prepare(
         &self,
         table: &str,
-        writes: &mut [Write<'_>],
+        writes: &mut [StagedWrite<'_>],
     ) -> Result<Option<Arc<Table>>, NotApplied> {
-        if !writes.iter().any(Write::merges) {
+        if !writes.iter().any(StagedWrite::merges) {
             return Ok(None);
         }
         let table = {

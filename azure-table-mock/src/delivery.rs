@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::faults::{Break, Effects, Host, Replacement, ReplacementBody, proxy_page};
 use crate::handlers::{self, Scan};
 use crate::recorder::{self, RecordedRequest};
-use crate::request::{RawRequest, Request};
+use crate::request::{ParsedRequest, RawRequest};
 use crate::room::Room;
 use crate::service::{LOCAL, TableService};
 use crate::transport::{HttpRequest, HttpResponse, TransportError, TransportErrorKind};
@@ -57,7 +57,7 @@ impl TableService {
         has_room: &(dyn Fn(usize) -> bool + Send + Sync),
     ) -> Result<HttpResponse, TransportError> {
         let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
-        let parsed = Request::read(raw, &self.core().rules);
+        let parsed = ParsedRequest::read(raw, &self.core().rules);
         let effects = self.effects_on(&parsed, Host::Connections);
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         let response = match effects.connection {
@@ -88,21 +88,21 @@ impl TableService {
 
     /// Responds for a host that can neither wait nor break a connection.
     pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
-        let request = Request::read(request, &self.core().rules);
+        let request = ParsedRequest::read(request, &self.core().rules);
         let effects = self.effects_on(&request, Host::ResponsesOnly);
         self.deliver_due();
         step::run(self.deliver(&request, &effects, self.core().clock.now()))
     }
 
     /// Decides which faults strike a request that arrives now.
-    pub(super) fn effects_on(&self, request: &Request<'_>, host: Host) -> Effects {
+    pub(super) fn effects_on(&self, request: &ParsedRequest<'_>, host: Host) -> Effects {
         self.0.faults.decide(host, request, self.core().clock.unskewed.now())
     }
 
     /// Responds to a request that arrived at this time, and records it.
     pub(super) async fn deliver(
         &self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         effects: &Effects,
         arrived: SystemTime,
     ) -> HttpResponse {
@@ -114,7 +114,7 @@ impl TableService {
 
     async fn deliver_once(
         &self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         effects: &Effects,
         arrived: SystemTime,
     ) -> HttpResponse {
@@ -140,14 +140,14 @@ impl TableService {
     }
 
     /// Responds to a request that no fault strikes, and does not record it.
-    pub(super) async fn deliver_directly(&self, request: &Request<'_>) -> HttpResponse {
+    pub(super) async fn deliver_directly(&self, request: &ParsedRequest<'_>) -> HttpResponse {
         let arrived = self.core().clock.now();
         self.handle(request, &Effects::default(), arrived, &mut None).await.0
     }
 
     async fn handle(
         &self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         effects: &Effects,
         arrived: SystemTime,
         scan: &mut Option<Scan>,
@@ -176,7 +176,7 @@ impl TableService {
     /// The response that the fault plan sends in place of the service's own.
     fn replace(
         &self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         replacement: &Replacement,
     ) -> (HttpResponse, Option<Failure>) {
         let clock = &self.core().clock;
@@ -201,7 +201,7 @@ impl TableService {
     /// Returns the response once all changes that it can show are on disk.
     pub(super) async fn once_written(
         &self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         response: HttpResponse,
     ) -> HttpResponse {
         match &self.core().store.journal.disk {
@@ -210,7 +210,7 @@ impl TableService {
         }
     }
 
-    fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
+    fn refuse_for_the_disk(&self, request: &ParsedRequest<'_>) -> HttpResponse {
         let failure = Failure::internal_error();
         handlers::refuse(request, &failure, &self.core().clock)
     }
@@ -230,7 +230,7 @@ fn broken(kind: TransportErrorKind) -> TransportError {
 /// Records a request once: with its response, or without one if the request is dropped before it.
 struct Recording<'a, 'r> {
     service: &'a TableService,
-    request: &'a Request<'r>,
+    request: &'a ParsedRequest<'r>,
     arrived: SystemTime,
     started: Instant,
     scan: Option<Scan>,
@@ -238,7 +238,11 @@ struct Recording<'a, 'r> {
 }
 
 impl<'a, 'r> Recording<'a, 'r> {
-    fn start(service: &'a TableService, request: &'a Request<'r>, arrived: SystemTime) -> Self {
+    fn start(
+        service: &'a TableService,
+        request: &'a ParsedRequest<'r>,
+        arrived: SystemTime,
+    ) -> Self {
         let started = Instant::now();
         Self { service, request, arrived, started, scan: None, is_recorded: false }
     }

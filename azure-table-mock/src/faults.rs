@@ -20,11 +20,11 @@ pub(crate) use self::delayed::Delivery;
 use self::effects::FaultKind;
 pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
 pub use self::fault::Fault;
-use self::scope::Subject;
+use self::scope::FaultSubject;
 use self::throttle::Buckets;
 use crate::core::{ClockSetting, ServiceClock, Skew};
 use crate::lock::lock;
-use crate::request::Request;
+use crate::request::ParsedRequest;
 use crate::transport::HttpResponse;
 use crate::wire::headers;
 
@@ -78,13 +78,18 @@ impl FaultPlan {
     }
 
     /// Decides the effects on the next request.
-    pub(super) fn decide(&self, host: Host, request: &Request<'_>, now: SystemTime) -> Effects {
+    pub(super) fn decide(
+        &self,
+        host: Host,
+        request: &ParsedRequest<'_>,
+        now: SystemTime,
+    ) -> Effects {
         let mut state = lock(&self.state);
         let mut effects = Effects::default();
         if state.active.is_empty() {
             return effects;
         }
-        let subject = Subject::of(request);
+        let subject = FaultSubject::of(request);
         let seed = state.seed;
         let mut is_struck = false;
         for active in &mut state.active {

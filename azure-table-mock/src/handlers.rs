@@ -33,8 +33,8 @@ use crate::edm::EdmDateTime;
 use crate::failure::{Failure, Stage};
 use crate::faults::Effects;
 use crate::location::Location;
-use crate::reply::{self, Protection, Reply};
-use crate::request::{MAX_BODY_BYTES, Request, Resource};
+use crate::reply::{self, Protection, ResponseDraft};
+use crate::request::{MAX_BODY_BYTES, ParsedRequest, Resource};
 use crate::transport::HttpResponse;
 use crate::wire::Operation;
 
@@ -44,12 +44,12 @@ static ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
 /// Responds to a request that arrived at this time.
 pub(super) async fn respond(
     core: &Core,
-    request: &Request<'_>,
+    request: &ParsedRequest<'_>,
     effects: &Effects,
     arrived: SystemTime,
     request_id: &str,
     scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     if request.raw.method == Method::OPTIONS {
         // CORS rules belong to an account.
         request.location.ok_or_else(Failure::resource_not_found)?;
@@ -112,11 +112,11 @@ pub(super) async fn respond(
 
 /// The reply for a failure, in the format that the request accepts, if that is known.
 pub(super) fn refusal(
-    request: &Request<'_>,
+    request: &ParsedRequest<'_>,
     failure: &Failure,
     request_id: &str,
     now: EdmDateTime,
-) -> Reply {
+) -> ResponseDraft {
     if let Some(reply) = request.dialect.refusal(request, failure, request_id) {
         return reply;
     }
@@ -124,7 +124,7 @@ pub(super) fn refusal(
     let is_xml = request.is_xml();
     let format = protocol.filter(|_| !is_xml || request.raw.accepts_json());
     let format = format.and_then(|protocol| protocol.format(&request.raw).ok());
-    let mut reply = Reply::failure(failure, format, request_id, now);
+    let mut reply = ResponseDraft::failure(failure, format, request_id, now);
     if failure.status == StatusCode::UNAUTHORIZED {
         reply.text_header(header::WWW_AUTHENTICATE, CHALLENGE);
     }
@@ -143,7 +143,7 @@ pub(super) fn refusal(
 
 /// The complete response for a failure.
 pub(super) fn refuse(
-    request: &Request<'_>,
+    request: &ParsedRequest<'_>,
     failure: &Failure,
     clock: &ServiceClock,
 ) -> HttpResponse {

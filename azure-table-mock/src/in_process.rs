@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::request::{RawRequest, Request};
+use crate::request::{ParsedRequest, RawRequest};
 use crate::service::{LOCAL, TableService};
 use crate::step::yield_now;
 use crate::transport::{HttpRequest, ResponseFuture, Transport};
@@ -40,7 +40,7 @@ impl Transport for Direct {
             let Self(service) = self;
             service.deliver_due_in_steps().await;
             let parsed =
-                Request::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
+                ParsedRequest::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
             let response = service.deliver_directly(&parsed).await;
             let response = service.once_written(&parsed, response).await;
             Ok(response)

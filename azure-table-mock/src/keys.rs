@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::lock::{read, write};
 
 /// The account and its keys, which can be replaced while the service runs.
-pub(super) struct Keys {
+pub(super) struct AccountKeys {
     account: String,
     /// One or two keys.
     valid: RwLock<Arc<[Key]>>,
@@ -43,7 +43,7 @@ fn all(account: &str, keys: &[&str]) -> Result<Arc<[Key]>, Error> {
     keys.iter().map(key).collect()
 }
 
-impl Keys {
+impl AccountKeys {
     /// Replaces the keys of the account with one or two keys in base64.
     pub(super) fn replace(&self, keys: &[&str]) -> Result<(), Error> {
         let replacement = all(&self.account, keys)?;
@@ -115,4 +115,4 @@ impl Keys {
     }
 }
 
-opaque_debug!(Keys, |it| account: it.account);
+opaque_debug!(AccountKeys, |it| account: it.account);

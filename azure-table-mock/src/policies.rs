@@ -21,11 +21,11 @@ pub(super) const TABLE_PERMISSIONS: &str = "raud";
 
 /// The stored access policies of a table, in the order of the request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Policies(Vec<Policy>);
+pub(super) struct Policies(Vec<AccessPolicy>);
 
 /// A stored access policy. A signature that names it must have all fields that the policy does not have.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct AccessPolicy {
     id: String,
     pub(super) start: Option<EdmDateTime>,
     pub(super) expiry: Option<EdmDateTime>,
@@ -40,9 +40,9 @@ impl Policies {
         }
         let root = Element::read(body)?;
         let identifiers = xml::children(&root, "SignedIdentifiers")?;
-        let mut policies: Vec<Policy> = Vec::with_capacity(MAX_POLICIES);
+        let mut policies: Vec<AccessPolicy> = Vec::with_capacity(MAX_POLICIES);
         for identifier in identifiers {
-            let policy = Policy::read(identifier)?;
+            let policy = AccessPolicy::read(identifier)?;
             let is_known = policies.iter().any(|other| other.id == policy.id);
             if is_known || policies.len() == MAX_POLICIES {
                 return Err(Failure::invalid_xml());
@@ -60,12 +60,12 @@ impl Policies {
         })
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<&Policy> {
+    pub(super) fn find(&self, id: &str) -> Option<&AccessPolicy> {
         self.0.iter().find(|policy| policy.id == id)
     }
 }
 
-impl Policy {
+impl AccessPolicy {
     fn read(identifier: &Element) -> Result<Self, Failure> {
         xml::children(identifier, "SignedIdentifier")?;
         let [id, policy] = xml::fields(identifier, ["Id", "AccessPolicy"])?;

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use crate::edm::EdmDateTime;
 use crate::failure::{Failure, Stage};
 use crate::payload;
-use crate::request::{Preference, RawRequest, Request};
+use crate::request::{ParsedRequest, Preference, RawRequest};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, headers};
 
@@ -24,7 +24,7 @@ const MAX_CLIENT_REQUEST_ID: usize = 1024;
 const USUAL_HEADERS: usize = 14;
 
 /// A response before its common headers are set.
-pub(super) struct Reply {
+pub(super) struct ResponseDraft {
     pub(super) status: StatusCode,
     /// The headers, each at most once. A list is cheaper than a map, since a batch has a hundred replies.
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -47,7 +47,7 @@ pub(super) enum Protection {
     None,
 }
 
-impl Reply {
+impl ResponseDraft {
     pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
         Self {
             status,
@@ -157,7 +157,7 @@ impl Reply {
     /// The complete response, with the headers of every response.
     pub(super) fn finish(
         mut self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         request_id: String,
         now: SystemTime,
     ) -> HttpResponse {

@@ -19,14 +19,14 @@ use url::form_urlencoded;
 pub(super) use self::batch::BatchPart;
 pub(super) use self::body::{EntityBody, RequestBody};
 pub(super) use self::headers::{Headers, text};
-pub(super) use self::protocol::{Protocol, is_in_version};
+pub(super) use self::protocol::{RequestProtocol, is_in_version};
 pub(super) use self::resource::{BelowTable, EntityPath, Resource};
 use crate::core::Rules;
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
 use crate::location::Location;
 use crate::room::Room;
-use crate::store::Condition;
+use crate::store::Precondition;
 use crate::transport::HttpRequest;
 use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
 use crate::wire::{Document, Metadata, Operation, ServiceVersion};
@@ -86,7 +86,7 @@ impl fmt::Display for Origin<'_> {
 /// A parsed request. Each part has its own result, since the service checks the signature first and then
 /// reports the failures in a fixed order.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
+pub(super) struct ParsedRequest<'a> {
     pub(super) raw: RawRequest<'a>,
     pub(super) dialect: ServiceDialect,
     /// `None` if the path names another account.
@@ -96,7 +96,7 @@ pub(super) struct Request<'a> {
     verb: Result<Method, Failure>,
     resource: Result<Resource, Failure>,
     operation: Result<Operation, Failure>,
-    protocol: Result<Protocol, Failure>,
+    protocol: Result<RequestProtocol, Failure>,
     /// The parts of a batch. The list is empty for other requests.
     batch: Result<Vec<BatchPart<'a>>, Failure>,
 }
@@ -109,7 +109,7 @@ pub(super) enum Preference {
     ReturnNoContent,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ParsedRequest<'a> {
     pub(super) fn read(raw: RawRequest<'a>, rules: &Rules) -> Self {
         let mut request = Self::read_one(raw, None, rules);
         // A larger body is refused for its size.
@@ -136,7 +136,7 @@ impl<'a> Request<'a> {
             (Err(failure), _) | (_, Err(failure)) => Err(failure.clone()),
             (Ok(verb), Ok(resource)) => operation::of(&raw, verb.as_str(), resource),
         };
-        let protocol = Protocol::of(&raw, rules.loose);
+        let protocol = RequestProtocol::of(&raw, rules.loose);
         let batch = Ok(Vec::new());
         let dialect = rules.dialect;
         Self { raw, dialect, location, account_in_host, verb, resource, operation, protocol, batch }
@@ -159,7 +159,7 @@ impl<'a> Request<'a> {
         *self.operation.as_ref().unwrap_or(&Operation::Other)
     }
 
-    pub(super) fn protocol(&self) -> Result<&Protocol, Failure> {
+    pub(super) fn protocol(&self) -> Result<&RequestProtocol, Failure> {
         self.protocol.as_ref().map_err(Clone::clone)
     }
 
@@ -339,18 +339,18 @@ impl<'a> RawRequest<'a> {
     }
 
     /// The condition in `If-Match`, which is one ETag or `*`.
-    pub(super) fn condition(&self) -> Result<Condition<'_>, Failure> {
+    pub(super) fn condition(&self) -> Result<Precondition<'_>, Failure> {
         let (value, is_single) = match self.headers.single(&header::IF_MATCH) {
-            Ok(None) => return Ok(Condition::None),
+            Ok(None) => return Ok(Precondition::None),
             Ok(Some(value)) => (value, true),
             Err(first) => (first, false),
         };
         let text = text(value).unwrap_or_default().trim();
         let tag = text.strip_prefix("W/").unwrap_or(text).as_bytes();
         match (text, tag) {
-            ("*", _) if is_single => Ok(Condition::Exists),
+            ("*", _) if is_single => Ok(Precondition::Exists),
             (_, [b'"', tag @ .., b'"']) if is_single && !tag.contains(&b'"') => {
-                Ok(Condition::ETag(text))
+                Ok(Precondition::ETag(text))
             }
             _ => Err(Failure::invalid_etag(text)),
         }

@@ -24,7 +24,7 @@ use crate::request::RequestBody;
 use crate::service::TableService;
 use crate::service_properties::ServiceProperties;
 use crate::step;
-use crate::store::{Change, Condition, JournalEntry, Update, Write};
+use crate::store::{JournalEntry, Precondition, RowChange, RowUpdate, StagedWrite};
 use crate::wire::json_write;
 
 impl TableService {
@@ -141,7 +141,7 @@ impl TableService {
             match content {
                 Content::Table => {}
                 Content::Row(key, change) => {
-                    self.put(&table, Write::new(key, change))
+                    self.put(&table, StagedWrite::new(key, change))
                         .map_err(|message| SeedError::new(line, message))?;
                 }
                 Content::Policies(policies) => {
@@ -262,11 +262,13 @@ impl TableService {
         let rules = &self.core().rules;
         let read = entity_with_keys(rules.dialect, rules.max_key_units, RequestBody::Json(body));
         let (key, properties) = read.map_err(|failure| refused(table, index, &failure.message))?;
-        let change = Change::Update(Update::replace(&key.row, properties), Condition::None);
-        self.put(table, Write::new(key, change)).map_err(|error| refused(table, index, &error))
+        let change =
+            RowChange::Update(RowUpdate::replace(&key.row, properties), Precondition::None);
+        self.put(table, StagedWrite::new(key, change))
+            .map_err(|error| refused(table, index, &error))
     }
 
-    fn put(&self, table: &str, write: Write<'_>) -> Result<(), String> {
+    fn put(&self, table: &str, write: StagedWrite<'_>) -> Result<(), String> {
         let core = self.core();
         let written = step::run(core.apply(table, vec![write])).map(drop).map_err(Failure::from);
         written.map_err(|failure| failure.message.into_owned())

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, utf8_percent_encode};
 use crate::failure::Failure;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::names::Names;
-use crate::request::Request;
+use crate::request::ParsedRequest;
 use crate::row::{Member, StoredProperties};
 
 /// The characters that the text of a selection can contain and a URL cannot, besides those outside of ASCII.
@@ -19,7 +19,7 @@ pub(crate) struct Select {
 }
 
 impl Select {
-    pub(crate) fn of(request: &Request<'_>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(request: &ParsedRequest<'_>) -> Result<Option<Self>, Failure> {
         let Some(text) = request.raw.option("$select") else {
             return Ok(None);
         };

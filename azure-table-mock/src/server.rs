@@ -114,7 +114,7 @@ struct Delivery {
 impl Match for Delivery {
     fn matches(&self, request: &Request) -> bool {
         let service = &self.service;
-        let request = crate::request::Request::read(raw(request), &service.core().rules);
+        let request = crate::request::ParsedRequest::read(raw(request), &service.core().rules);
         let effects = service.effects_on(&request, Host::Connections);
         service.deliver_due();
         let response = match effects.connection {

@@ -24,15 +24,15 @@ use std::collections::btree_map;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub(super) use self::chunk::Chunk;
-pub(super) use self::column::{Cell, Literal, compare};
+pub(super) use self::chunk::RowChunk;
+pub(super) use self::column::{Cell, ComparedValue, compare};
 pub(super) use self::deleted::Deleted;
 pub(super) use self::disk::Disk;
 pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
-pub(super) use self::table::{Snapshot, Table, Written};
+pub(super) use self::table::{AppliedWrite, Snapshot, Table};
 pub(super) use self::version::{Version, VersionText};
-pub(super) use self::write::{Change, Condition, Refused, Update, Write};
+pub(super) use self::write::{Precondition, RowChange, RowUpdate, StagedWrite, WriteRefusal};
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
@@ -78,7 +78,7 @@ pub(super) enum JournalEntry {
     Deleted(Arc<str>),
     Written {
         table: Arc<str>,
-        rows: Vec<Written>,
+        rows: Vec<AppliedWrite>,
     },
     Policies {
         table: Arc<str>,
@@ -275,9 +275,9 @@ mod tests {
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
-    fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
-        let change = Change::Insert(RowText::new(row_key, &vec![]));
-        Write::new(StoredKey::new(partition_key, row_key), change)
+    fn insertion((partition_key, row_key): (&str, &str)) -> StagedWrite<'static> {
+        let change = RowChange::Insert(RowText::new(row_key, &vec![]));
+        StagedWrite::new(StoredKey::new(partition_key, row_key), change)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::refused;
 use crate::auth::sas_signature::{HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, for_account};
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
-use crate::keys::Keys;
+use crate::keys::AccountKeys;
 use crate::request::RawRequest;
 
 /// The permissions of all services of an account.
@@ -19,7 +19,7 @@ const SERVICES: &str = "bqtf";
 const RESOURCE_TYPES: &str = "sco";
 
 pub(super) fn check(
-    keys: &Keys,
+    keys: &AccountKeys,
     fields: &SasFields<'_>,
     request: &RawRequest<'_>,
     now: EdmDateTime,

@@ -6,7 +6,7 @@
 //! [account]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/sas-error-codes
 
-use super::token::Identity;
+use super::token::TokenIdentity;
 use crate::failure::Failure;
 use crate::key::ordinal;
 use crate::location::Location;
@@ -25,7 +25,7 @@ pub(crate) struct Grant {
 pub(super) enum Access {
     Full,
     /// The access of a token: full, because the mock has no roles.
-    Identity(Identity),
+    Identity(TokenIdentity),
     /// The access of a shared access signature for a table.
     Table(TableAccess),
     /// The access of a shared access signature for the account.
@@ -36,7 +36,7 @@ pub(super) enum Access {
 pub(super) struct TableAccess {
     pub(super) table: String,
     pub(super) permissions: String,
-    pub(super) keys: KeyRange,
+    pub(super) keys: GrantedKeys,
     /// A denial reports its reason. Before version 2015-04-05 it reports that the resource does not exist.
     pub(super) reports_reason: bool,
 }
@@ -49,12 +49,12 @@ pub(super) struct AccountAccess {
 
 /// A range of keys. Each end is inclusive, with a PartitionKey and an optional RowKey.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct KeyRange {
+pub(crate) struct GrantedKeys {
     pub(super) first: Option<(String, Option<String>)>,
     pub(super) last: Option<(String, Option<String>)>,
 }
 
-static EVERY_KEY: KeyRange = KeyRange { first: None, last: None };
+static EVERY_KEY: GrantedKeys = GrantedKeys { first: None, last: None };
 
 impl Grant {
     /// Checks that the operation is allowed on this table.
@@ -82,7 +82,7 @@ impl Grant {
     }
 
     /// Returns the identity of the token that authorized the request.
-    pub(crate) fn identity(&self) -> Option<&Identity> {
+    pub(crate) fn identity(&self) -> Option<&TokenIdentity> {
         match &self.access {
             Access::Identity(identity) => Some(identity),
             _ => None,
@@ -90,7 +90,7 @@ impl Grant {
     }
 
     /// Returns the keys of the entities that can be read.
-    pub(crate) fn keys(&self) -> &KeyRange {
+    pub(crate) fn keys(&self) -> &GrantedKeys {
         match &self.access {
             Access::Table(access) => &access.keys,
             _ => &EVERY_KEY,
@@ -132,7 +132,7 @@ impl AccountAccess {
     }
 }
 
-impl KeyRange {
+impl GrantedKeys {
     /// Returns the first key of the range.
     pub(crate) fn start(&self) -> (&str, &str) {
         let (partition, row) = self.first.as_ref().map_or(("", None), |(p, r)| (p, r.as_deref()));
@@ -164,8 +164,8 @@ mod tests {
         let bound = |partition: &str, row: Option<&str>| {
             Some((partition.to_owned(), row.map(str::to_owned)))
         };
-        let range = |first, last| KeyRange { first, last };
-        let all = KeyRange::default();
+        let range = |first, last| GrantedKeys { first, last };
+        let all = GrantedKeys::default();
         let partitions = range(bound("b", None), bound("c", None));
         let rows = range(bound("b", Some("2")), bound("c", Some("2")));
         let one = range(bound("b", Some("2")), bound("b", Some("2")));

@@ -9,7 +9,7 @@ use http::{HeaderName, header};
 use super::refused;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::failure::Failure;
-use crate::keys::Keys;
+use crate::keys::AccountKeys;
 use crate::location::Location;
 use crate::request::{RawRequest, text};
 use crate::wire::headers::X_MS_DATE;
@@ -26,7 +26,7 @@ enum Scheme {
 
 pub(super) fn check(
     request: &RawRequest<'_>,
-    keys: &Keys,
+    keys: &AccountKeys,
     location: Location,
     now: SystemTime,
 ) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ fn date<'r>(request: &'r RawRequest<'_>, now: SystemTime) -> Result<&'r str, Fai
 /// sent. The documentation requires the account's name without `-secondary`, so that is accepted too.
 fn resources(
     request: &RawRequest<'_>,
-    keys: &Keys,
+    keys: &AccountKeys,
     location: Location,
 ) -> impl Iterator<Item = String> {
     let account = keys.account();

@@ -5,13 +5,13 @@
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 
 use super::fields::{Restrictions, SasFields};
-use super::grant::{Access, KeyRange, TableAccess};
+use super::grant::{Access, GrantedKeys, TableAccess};
 use super::refused;
 use crate::auth::sas_signature::{RESTRICTS_ORIGIN, for_table};
 use crate::core::Core;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
-use crate::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
+use crate::policies::{AccessPolicy, TABLE_PERMISSIONS, are_ordered};
 use crate::request::RawRequest;
 use crate::wire::ServiceVersion;
 
@@ -53,7 +53,7 @@ pub(super) fn check(
 pub(super) fn access(
     table: &str,
     permissions: String,
-    keys: KeyRange,
+    keys: GrantedKeys,
     request: &RawRequest<'_>,
     version: &str,
 ) -> Result<Access, Failure> {
@@ -74,7 +74,7 @@ pub(super) fn permissions(fields: &SasFields<'_>) -> Result<Option<String>, Fail
 
 /// Adds the fields of a policy. The signature must not have the same fields.
 fn apply(
-    policy: &Policy,
+    policy: &AccessPolicy,
     restrictions: &mut Restrictions,
     permissions: &mut Option<String>,
 ) -> Result<(), Failure> {
@@ -92,11 +92,11 @@ fn either<T>(of_signature: Option<T>, of_policy: Option<T>) -> Result<Option<T>,
 }
 
 /// The key range. A RowKey needs a PartitionKey.
-pub(super) fn key_range(fields: &SasFields<'_>) -> Result<KeyRange, Failure> {
+pub(super) fn key_range(fields: &SasFields<'_>) -> Result<GrantedKeys, Failure> {
     let bound = |partition: &str, row: &str| match (fields.get(partition), fields.get(row)) {
         (None, Some(_)) => Err(refused("the SAS has a RowKey without a PartitionKey")),
         (None, None) => Ok(None),
         (Some(partition), row) => Ok(Some((partition.to_owned(), row.map(str::to_owned)))),
     };
-    Ok(KeyRange { first: bound("spk", "srk")?, last: bound("epk", "erk")? })
+    Ok(GrantedKeys { first: bound("spk", "srk")?, last: bound("epk", "erk")? })
 }

@@ -32,12 +32,12 @@ pub(super) fn is_sent(request: &RawRequest<'_>) -> bool {
 
 /// The identity of a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Identity {
+pub(in super::super) struct TokenIdentity {
     pub(in super::super) object_id: String,
     pub(in super::super) tenant_id: String,
 }
 
-impl Identity {
+impl TokenIdentity {
     /// Reads the claims `oid` and `tid` of a JSON Web Token, without its signature. A test may use any text as a token,
     /// which then has no owner.
     fn of(token: &str) -> Self {
@@ -58,20 +58,20 @@ fn text<'a>(request: &RawRequest<'a>) -> Option<&'a str> {
 }
 
 /// Returns the identity of the token, valid or not.
-pub(super) fn identity(request: &RawRequest<'_>) -> Option<Identity> {
-    text(request).map(Identity::of)
+pub(super) fn identity(request: &RawRequest<'_>) -> Option<TokenIdentity> {
+    text(request).map(TokenIdentity::of)
 }
 
 /// Returns the identity of a valid token.
 pub(super) fn check(
     request: &RawRequest<'_>,
     tokens: Option<&TokenCheck>,
-) -> Result<Identity, Failure> {
+) -> Result<TokenIdentity, Failure> {
     let Some(is_valid) = tokens else {
         return Err(refused("no tokens are accepted; see TableServiceBuilder::tokens"));
     };
     let token = text(request).filter(|token| is_valid(token));
-    token.map(Identity::of).ok_or_else(Failure::invalid_token)
+    token.map(TokenIdentity::of).ok_or_else(Failure::invalid_token)
 }
 
 /// Returns `true` if a request without authorization receives the challenge.

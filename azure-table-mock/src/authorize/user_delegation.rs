@@ -5,7 +5,7 @@
 use super::fields::{Restrictions, SasFields};
 use super::grant::Access;
 use super::table_sas::{access, key_range, permissions};
-use super::token::Identity;
+use super::token::TokenIdentity;
 use super::{DELEGATED_SERVICE, refused};
 use crate::auth::sas_signature::{HAS_USER_DELEGATION, for_user_delegation};
 use crate::core::Core;
@@ -25,7 +25,7 @@ pub(super) fn check(
     fields: &SasFields<'_>,
     request: &RawRequest<'_>,
     now: EdmDateTime,
-    user: Option<&Identity>,
+    user: Option<&TokenIdentity>,
 ) -> Result<Access, Failure> {
     if !core.rules.dialect.has_user_delegation() {
         return Err(refused("this service has no user delegation keys"));
@@ -78,7 +78,7 @@ fn key<'f>(fields: &'f SasFields<'_>) -> Result<DelegationKey<'f>, Failure> {
 fn check_user(
     fields: &SasFields<'_>,
     key: &DelegationKey<'_>,
-    user: Option<&Identity>,
+    user: Option<&TokenIdentity>,
 ) -> Result<(), Failure> {
     let Some(object_id) = fields.optional("sduoid")? else { return Ok(()) };
     let tenant_id = if key.user_tenant.is_empty() { key.tenant_id } else { key.user_tenant };

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::faults::{Delivery, Effects};
 use crate::lock::lock;
-use crate::request::{RawRequest, Request};
+use crate::request::{ParsedRequest, RawRequest};
 use crate::service::TableService;
 use crate::step::yield_now;
 use crate::transport::{HttpRequest, HttpResponse};
@@ -53,7 +53,7 @@ impl TableService {
                 return;
             };
             let request = RawRequest::in_process(&request, sender);
-            let request = Request::read(request, &service.core().rules);
+            let request = ParsedRequest::read(request, &service.core().rules);
             let response = service.deliver(&request, &effects, arrived).await;
             *lock(&slot) = Some(response);
         })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
-use super::scope::{Scope, Subject};
+use super::scope::{FaultSubject, Scope};
 use crate::failure::{Failure, Stage};
 use crate::wire::Operation;
 
@@ -299,7 +299,7 @@ impl Fault {
         self
     }
 
-    pub(super) fn covers(&self, subject: &Subject) -> bool {
+    pub(super) fn covers(&self, subject: &FaultSubject) -> bool {
         self.kind.applies_to(subject.operation) && self.scope.covers(subject)
     }
 }

@@ -1,6 +1,6 @@
 //! The requests that a fault can strike, by operation, table and keys.
 
-use crate::request::{EntityBody, Request, RequestBody, Resource};
+use crate::request::{EntityBody, ParsedRequest, RequestBody, Resource};
 use crate::wire::{Document, Operation};
 
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ impl Scope {
         Self { operations: Vec::new(), table: None, partition_key: None, row_key: None }
     }
 
-    pub(super) fn covers(&self, subject: &Subject) -> bool {
+    pub(super) fn covers(&self, subject: &FaultSubject) -> bool {
         let is_table = |name: &String| {
             subject.table.as_ref().is_some_and(|table| table.eq_ignore_ascii_case(name))
         };
@@ -44,15 +44,15 @@ impl Scope {
 
 /// The operation, table and keys of a request, as far as they can be read.
 #[derive(Debug)]
-pub(super) struct Subject {
+pub(super) struct FaultSubject {
     pub(super) operation: Operation,
     pub(super) table: Option<String>,
     /// The PartitionKey and RowKey of each entity in the request.
     pub(super) keys: Vec<(String, String)>,
 }
 
-impl Subject {
-    pub(super) fn of(request: &Request<'_>) -> Self {
+impl FaultSubject {
+    pub(super) fn of(request: &ParsedRequest<'_>) -> Self {
         let table = request.table().map(str::to_owned);
         let mut subject = Self { operation: request.operation_or_other(), table, keys: Vec::new() };
         subject.add(request);
@@ -62,7 +62,7 @@ impl Subject {
         subject
     }
 
-    fn add(&mut self, request: &Request<'_>) {
+    fn add(&mut self, request: &ParsedRequest<'_>) {
         let is_post = request.verb() == Ok("POST");
         match request.resource() {
             Ok(Resource::Entity(path)) => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use super::scope::Subject;
+use super::scope::FaultSubject;
 
 /// One token bucket per partition. It fills at the allowed rate, up to the entities of one second.
 #[derive(Debug, Default)]
@@ -17,7 +17,12 @@ struct Bucket {
 
 impl Buckets {
     /// Removes the entities of a request from its bucket. Returns `false` if the bucket holds too few.
-    pub(super) fn take(&mut self, per_second: u32, subject: &Subject, now: SystemTime) -> bool {
+    pub(super) fn take(
+        &mut self,
+        per_second: u32,
+        subject: &FaultSubject,
+        now: SystemTime,
+    ) -> bool {
         let Some((partition, _)) = subject.keys.first() else { return true };
         let capacity = f64::from(per_second);
         let entities = f64::from(u32::try_from(subject.keys.len()).unwrap_or(u32::MAX));
@@ -45,8 +50,8 @@ mod tests {
     use super::*;
     use crate::wire::Operation;
 
-    fn subject(partition: &str, entities: usize) -> Subject {
-        Subject {
+    fn subject(partition: &str, entities: usize) -> FaultSubject {
+        FaultSubject {
             operation: Operation::Transaction,
             table: Some("Blogs".to_owned()),
             keys: (0..entities).map(|n| (partition.to_owned(), n.to_string())).collect(),

@@ -13,21 +13,29 @@ use crate::core::Core;
 use crate::failure::Failure;
 use crate::limits::check_table_name;
 use crate::policies::Policies;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::RawRequest;
 use crate::store::JournalEntry;
 
 /// The largest body of a list of policies. The limits of its elements are stricter.
 const MAX_BYTES: usize = 10_000;
 
-pub(super) fn get(core: &Core, request: &RawRequest<'_>, table: &str) -> Result<Reply, Failure> {
+pub(super) fn get(
+    core: &Core,
+    request: &RawRequest<'_>,
+    table: &str,
+) -> Result<ResponseDraft, Failure> {
     check_media_types(request)?;
     check_table_name(table)?;
     let policies = core.store.read().existing_table(table, core.clock.now())?.policies();
-    Ok(Reply::xml(policies.write()))
+    Ok(ResponseDraft::xml(policies.write()))
 }
 
-pub(super) fn set(core: &Core, request: &RawRequest<'_>, table: &str) -> Result<Reply, Failure> {
+pub(super) fn set(
+    core: &Core,
+    request: &RawRequest<'_>,
+    table: &str,
+) -> Result<ResponseDraft, Failure> {
     check_media_types(request)?;
     check_table_name(table)?;
     if request.body.len() > MAX_BYTES {
@@ -38,7 +46,7 @@ pub(super) fn set(core: &Core, request: &RawRequest<'_>, table: &str) -> Result<
     let table = store.existing_table(table, core.clock.now())?;
     table.set_policies(Arc::new(policies));
     core.log(|| JournalEntry::Policies { table: table.name().clone(), policies: table.policies() });
-    Ok(Reply::of_service(StatusCode::NO_CONTENT))
+    Ok(ResponseDraft::of_service(StatusCode::NO_CONTENT))
 }
 
 /// Checks that the body and the accepted response are XML. Both headers are optional. The service refuses `*/*`

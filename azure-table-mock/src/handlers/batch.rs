@@ -16,11 +16,11 @@ use crate::authorize::Grant;
 use crate::core::{Core, NotApplied};
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
-use crate::reply::{Reply, new_id};
-use crate::request::{BatchPart, Request, Resource};
+use crate::reply::{ResponseDraft, new_id};
+use crate::request::{BatchPart, ParsedRequest, Resource};
 use crate::row::StoredKey;
 use crate::step::Work;
-use crate::store::Write;
+use crate::store::StagedWrite;
 use crate::wire::Operation;
 use crate::wire::headers::DATA_SERVICE_VERSION;
 use crate::wire::multipart::{Writer, media_type};
@@ -40,11 +40,11 @@ struct BatchFailure {
 /// Responds to a batch. A batch that can be read is accepted even if its operations fail.
 pub(super) async fn respond(
     core: &Core,
-    request: &Request<'_>,
+    request: &ParsedRequest<'_>,
     grant: &Grant,
     request_id: &str,
     scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     let parts = request.batch()?;
     let mut failed = None;
     let mut refuse = |writer: &mut Writer<'_>, operation, failure: &BatchFailure| {
@@ -94,7 +94,7 @@ pub(super) async fn respond(
         }
     }
     batch.close();
-    let mut reply = Reply::new(StatusCode::ACCEPTED, body);
+    let mut reply = ResponseDraft::new(StatusCode::ACCEPTED, body);
     reply.text_header(header::CONTENT_TYPE, media_type(&boundary));
     reply.failure = failed;
     Ok(reply)
@@ -102,10 +102,10 @@ pub(super) async fn respond(
 
 fn get(
     core: &Core,
-    request: &Request<'_>,
+    request: &ParsedRequest<'_>,
     grant: &Grant,
     scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     match (entity_resource(request)?, request.verb()?) {
         (Resource::Entity(path), "GET") => {
             grant.allows(Operation::Get, Some(&path.table))?;
@@ -120,9 +120,9 @@ fn get(
 /// Applies all changes in one step, or none. An `Err` refuses the whole batch.
 async fn apply(
     core: &Core,
-    operations: &[Request<'_>],
+    operations: &[ParsedRequest<'_>],
     grant: &Grant,
-) -> Result<Result<Vec<Reply>, BatchFailure>, Failure> {
+) -> Result<Result<Vec<ResponseDraft>, BatchFailure>, Failure> {
     match try_apply(core, operations, grant).await {
         Ok(replies) => Ok(Ok(replies)),
         Err((index, BatchRefusal::Operation(failure))) => Ok(Err(BatchFailure { index, failure })),
@@ -133,9 +133,9 @@ async fn apply(
 /// Applies all changes in one step, or none. An `Err` has the index of the operation that caused it.
 async fn try_apply(
     core: &Core,
-    operations: &[Request<'_>],
+    operations: &[ParsedRequest<'_>],
     grant: &Grant,
-) -> Result<Vec<Reply>, (usize, BatchRefusal)> {
+) -> Result<Vec<ResponseDraft>, (usize, BatchRefusal)> {
     let (dialect, count) = (core.rules.dialect, operations.len());
     let refuse =
         |step, index, failure| (index, dialect.refuse_changeset(step, failure, index, count));
@@ -146,7 +146,7 @@ async fn try_apply(
     let mut work = Work::default();
     let mut group = EntityGroup::default();
     let mut exchanges = Vec::with_capacity(count);
-    let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
+    let mut writes: Vec<StagedWrite<'_>> = Vec::with_capacity(count);
     for (index, request) in operations.iter().enumerate() {
         let (exchange, table, write) = stage(core, request, grant)
             .map_err(|failure| refuse(BatchStep::Check, index, failure))?;
@@ -162,7 +162,7 @@ async fn try_apply(
         return Ok(Vec::new());
     };
 
-    let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
+    let inserts: Vec<_> = writes.iter().map(StagedWrite::inserts).collect();
     let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
         NotApplied::Table(failure) => refuse(BatchStep::Table, 0, failure),
         NotApplied::Write(index, failure) => refuse(BatchStep::Write, index, failure),
@@ -181,9 +181,9 @@ async fn try_apply(
 /// Checks one operation of a changeset. Nothing is applied yet.
 fn stage<'a>(
     core: &'a Core,
-    request: &'a Request<'a>,
+    request: &'a ParsedRequest<'a>,
     grant: &'a Grant,
-) -> Result<(Exchange<'a>, &'a str, Write<'a>), Failure> {
+) -> Result<(Exchange<'a>, &'a str, StagedWrite<'a>), Failure> {
     let exchange = Exchange::new(core, request, grant)?;
     let resource = entity_resource(request)?;
     let operation = request.operation()?;
@@ -196,7 +196,7 @@ fn stage<'a>(
 }
 
 /// The resource of an operation, which must be an entity or the entities of a table.
-fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure> {
+fn entity_resource<'r>(request: &'r ParsedRequest<'_>) -> Result<&'r Resource, Failure> {
     request.verb()?;
     match request.resource()? {
         resource @ (Resource::Entities(_) | Resource::Entity(_))
@@ -213,7 +213,12 @@ fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure
 }
 
 /// Writes the response to an operation, with the headers of every part.
-fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, number: usize, reply: &Reply) {
+fn write_part(
+    writer: &mut Writer<'_>,
+    operation: &ParsedRequest<'_>,
+    number: usize,
+    reply: &ResponseDraft,
+) {
     let reason = reply.status.canonical_reason().unwrap_or_default();
     let line = ["HTTP/1.1 ", reply.status.as_str(), " ", reason];
     if operation.dialect.is_cosmos() {
@@ -243,7 +248,7 @@ fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, number: usize, r
 fn refuse(
     writer: &mut Writer<'_>,
     core: &Core,
-    operation: Option<&Request<'_>>,
+    operation: Option<&ParsedRequest<'_>>,
     failure: &BatchFailure,
     request_id: &str,
 ) {
@@ -270,7 +275,7 @@ impl EntityGroup {
         dialect: ServiceDialect,
         name: &str,
         key: &StoredKey,
-        writes: &[Write<'_>],
+        writes: &[StagedWrite<'_>],
     ) -> Result<bool, Failure> {
         let (table, partition) = self
             .table_and_partition

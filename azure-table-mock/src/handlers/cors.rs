@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 
 use crate::core::Core;
 use crate::failure::Failure;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::RawRequest;
 use crate::service_properties::{CorsRule, HeaderNames};
 
@@ -19,7 +19,7 @@ const SET_BY_HOST: [HeaderName; 3] =
     [header::CONTENT_LENGTH, header::DATE, header::TRANSFER_ENCODING];
 
 /// Responds to a preflight request. It needs no authorization, and the resource does not have to exist.
-pub(super) fn preflight(core: &Core, request: &RawRequest<'_>) -> Result<Reply, Failure> {
+pub(super) fn preflight(core: &Core, request: &RawRequest<'_>) -> Result<ResponseDraft, Failure> {
     let given = |name| request.header(&name).filter(|text| !text.is_empty());
     let origin = given(header::ORIGIN).ok_or_else(Failure::missing_cors_header)?;
     let method =
@@ -31,7 +31,7 @@ pub(super) fn preflight(core: &Core, request: &RawRequest<'_>) -> Result<Reply, 
         headers.is_none() || names.all(|name| rule.allowed_headers.contain(name))
     });
     let rule = rule.ok_or_else(Failure::cors_preflight)?;
-    let mut reply = Reply::of_service(StatusCode::OK);
+    let mut reply = ResponseDraft::of_service(StatusCode::OK);
     reply.text_header(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     reply.text_header(header::ACCESS_CONTROL_ALLOW_METHODS, method);
     if let Some(headers) = headers {

@@ -10,9 +10,9 @@ use crate::core::ServiceClock;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
-use crate::reply::{Protection, Reply};
-use crate::request::{EntityBody, Request, Resource};
-use crate::store::{Condition, Version};
+use crate::reply::{Protection, ResponseDraft};
+use crate::request::{EntityBody, ParsedRequest, Resource};
+use crate::store::{Precondition, Version};
 use crate::wire::{Metadata, Operation, PayloadFormat};
 
 /// The headers of the response to an operation in a batch, in their order.
@@ -25,7 +25,7 @@ static PART_HEADERS: [HeaderName; 4] = [
 
 impl ServiceDialect {
     /// Checks what Cosmos DB refuses before it reads the resource.
-    pub(crate) fn check_request(self, request: &Request<'_>) -> Result<(), Failure> {
+    pub(crate) fn check_request(self, request: &ParsedRequest<'_>) -> Result<(), Failure> {
         if !self.is_cosmos() {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl ServiceDialect {
         }
         // A merge must be a POST with `X-HTTP-Method`. One other merge refuses its whole batch.
         let is_merge =
-            |request: &Request<'_>| matches!(request.raw.method.as_str(), "PATCH" | "MERGE");
+            |request: &ParsedRequest<'_>| matches!(request.raw.method.as_str(), "PATCH" | "MERGE");
         if is_merge(request) || request.batch_operations().any(is_merge) {
             return Err(Failure::invalid_input());
         }
@@ -58,7 +58,10 @@ impl ServiceDialect {
     }
 
     /// The format of a response of Cosmos DB. It must be JSON, and `*/*` is not JSON. Deletions have no format.
-    pub(crate) fn format(self, request: &Request<'_>) -> Option<Result<PayloadFormat, Failure>> {
+    pub(crate) fn format(
+        self,
+        request: &ParsedRequest<'_>,
+    ) -> Option<Result<PayloadFormat, Failure>> {
         if !self.is_cosmos() {
             return None;
         }
@@ -79,10 +82,10 @@ impl ServiceDialect {
     }
 
     /// The condition of a write. The ETags of Cosmos DB have trailing zeros.
-    pub(crate) fn condition(self, condition: Condition<'_>) -> Condition<'_> {
+    pub(crate) fn condition(self, condition: Precondition<'_>) -> Precondition<'_> {
         match condition {
-            Condition::ETag(tag) if self.is_cosmos() => {
-                time_of_etag(tag).map_or(condition, Condition::Time)
+            Precondition::ETag(tag) if self.is_cosmos() => {
+                time_of_etag(tag).map_or(condition, Precondition::Time)
             }
             condition => condition,
         }
@@ -91,18 +94,18 @@ impl ServiceDialect {
     /// The reply for a failure in the form of Cosmos DB.
     pub(crate) fn refusal(
         self,
-        request: &Request<'_>,
+        request: &ParsedRequest<'_>,
         failure: &Failure,
         request_id: &str,
-    ) -> Option<Reply> {
+    ) -> Option<ResponseDraft> {
         self.is_cosmos().then(|| failures::refusal(request, failure, request_id))
     }
 
     /// Sets the headers of Cosmos DB in a response.
     pub(crate) fn finish_reply(
         self,
-        request: &Request<'_>,
-        reply: &mut Reply,
+        request: &ParsedRequest<'_>,
+        reply: &mut ResponseDraft,
         clock: &ServiceClock,
     ) {
         if !self.is_cosmos() {
@@ -127,7 +130,7 @@ impl ServiceDialect {
     }
 
     /// The headers of the response to an operation in a batch, with its number from 1 on.
-    pub(crate) fn part_headers(reply: &Reply, number: usize) -> Vec<(&str, Vec<u8>)> {
+    pub(crate) fn part_headers(reply: &ResponseDraft, number: usize) -> Vec<(&str, Vec<u8>)> {
         let named = |name: &'static HeaderName| {
             reply.header(name).map(|value| (name.as_str(), value.as_bytes().to_vec()))
         };
@@ -141,7 +144,7 @@ impl ServiceDialect {
 
 /// The media type of the response and its level: the first JSON type in `$format`, or else in `Accept`, as the
 /// request writes it.
-fn accepted(request: &Request<'_>) -> Option<(String, Metadata)> {
+fn accepted(request: &ParsedRequest<'_>) -> Option<(String, Metadata)> {
     let option = request.raw.option("$format");
     let Some(accept) = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT)) else {
         return Some((Metadata::Minimal.media_type().to_owned(), Metadata::Minimal));

@@ -12,11 +12,11 @@ use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
 use crate::filter::PlanKind;
 use crate::payload::Item;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
 use crate::row::{Properties, StoredKey};
 use crate::select::Select;
-use crate::store::{Change, Condition, RowText, Update, Write, Written};
+use crate::store::{AppliedWrite, Precondition, RowChange, RowText, RowUpdate, StagedWrite};
 use crate::wire::Operation;
 
 pub(super) fn get(
@@ -24,7 +24,7 @@ pub(super) fn get(
     exchange: &Exchange<'_>,
     path: &EntityPath,
     scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     core.rules.dialect.check_table_name_in_url(&path.table)?;
     let select = Select::of(exchange.request)?;
     let now = core.clock.now();
@@ -39,13 +39,13 @@ pub(super) fn get(
     let entity = row.ok_or_else(Failure::resource_not_found)?;
     let payload = exchange.payload(table.name(), select.as_ref());
     let body = payload.one(Item::Entity(key.0, &entity));
-    let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
+    let mut reply = ResponseDraft::with_body(StatusCode::OK, exchange.format, body);
     reply.text_header(header::ETAG, entity.version.etag_in(core.rules.dialect));
     Ok(reply)
 }
 
 /// Applies a write outside of a batch.
-pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<ResponseDraft, Failure> {
     let (table, write) = staged(core, exchange)?;
     let inserts = write.inserts();
     let (table, written) = core.apply(table, vec![write]).await?;
@@ -57,7 +57,7 @@ pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply,
 pub(super) fn staged<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
-) -> Result<(&'a str, Write<'a>), Failure> {
+) -> Result<(&'a str, StagedWrite<'a>), Failure> {
     if exchange.request.verb()? == "PATCH" && !exchange.protocol.has_patch() {
         return Err(Failure::unsupported_verb());
     }
@@ -77,12 +77,16 @@ pub(super) fn staged<'a>(
     Ok((table, write))
 }
 
-fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
+fn insertion<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+    table: &str,
+) -> Result<StagedWrite<'a>, Failure> {
     core.rules.dialect.check_table_name_in_url(table)?;
     let (key, properties) =
         entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
-    let change = Change::Insert(RowText::new(&key.row, &properties));
-    Ok(Write::new(key, change))
+    let change = RowChange::Insert(RowText::new(&key.row, &properties));
+    Ok(StagedWrite::new(key, change))
 }
 
 /// Reads and checks an entity whose keys are in the body.
@@ -103,14 +107,14 @@ fn deletion<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
     path: &EntityPath,
-) -> Result<Write<'a>, Failure> {
+) -> Result<StagedWrite<'a>, Failure> {
     core.rules.dialect.check_table_name_in_url(&path.table)?;
     let condition = core.rules.dialect.condition(exchange.request.raw.condition()?);
-    if condition == Condition::None {
+    if condition == Precondition::None {
         return Err(Failure::missing_header());
     }
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
-    Ok(Write::new(key, Change::Delete(condition)))
+    Ok(StagedWrite::new(key, RowChange::Delete(condition)))
 }
 
 fn update<'a>(
@@ -118,12 +122,12 @@ fn update<'a>(
     exchange: &Exchange<'a>,
     operation: Operation,
     path: &EntityPath,
-) -> Result<Write<'a>, Failure> {
+) -> Result<StagedWrite<'a>, Failure> {
     let dialect = core.rules.dialect;
     dialect.check_table_name_in_url(&path.table)?;
     let condition = dialect.condition(exchange.request.raw.condition()?);
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
-    if condition == Condition::None && !exchange.protocol.has(operation) {
+    if condition == Precondition::None && !exchange.protocol.has(operation) {
         return Err(Failure::invalid_input());
     }
     // The keys in the body are read like other properties, and have no effect (recorded in
@@ -135,11 +139,11 @@ fn update<'a>(
     check_properties(dialect, &key, &body.properties)?;
     let update = match operation {
         Operation::Replace | Operation::InsertOrReplace => {
-            Update::replace(&key.row, body.properties)
+            RowUpdate::replace(&key.row, body.properties)
         }
-        _ => Update::merge(body.properties),
+        _ => RowUpdate::merge(body.properties),
     };
-    Ok(Write::new(key, Change::Update(update, condition)))
+    Ok(StagedWrite::new(key, RowChange::Update(update, condition)))
 }
 
 /// The reply to a write that was applied.
@@ -147,15 +151,15 @@ pub(super) fn reply_to_write(
     exchange: &Exchange<'_>,
     table: &str,
     inserts: bool,
-    written: &Written,
-) -> Reply {
-    let Written { key, row: Some(row) } = written else {
-        return Reply::no_content();
+    written: &AppliedWrite,
+) -> ResponseDraft {
+    let AppliedWrite { key, row: Some(row) } = written else {
+        return ResponseDraft::no_content();
     };
     let mut reply = if inserts {
         exchange.created(table, Item::Entity(&key.partition, row))
     } else {
-        Reply::no_content()
+        ResponseDraft::no_content()
     };
     reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
     reply

@@ -7,7 +7,7 @@ use crate::edm::{EdmCow, EdmValue};
 use crate::filter::{CompareOp, Filter};
 use crate::names::Names;
 use crate::step::Work;
-use crate::store::{Cell, Literal, StoredEntity, compare};
+use crate::store::{Cell, ComparedValue, StoredEntity, compare};
 
 /// A filter prepared for many rows.
 ///
@@ -23,7 +23,7 @@ pub(super) struct Matcher<'f> {
 }
 
 enum Condition<'f> {
-    Compare(Compared, CompareOp, Literal<'f>),
+    Compare(Compared, CompareOp, ComparedValue<'f>),
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
@@ -90,7 +90,7 @@ impl<'f> Matcher<'f> {
             "Timestamp" => Compared::Timestamp,
             name => Compared::Property(self.names.add(name)),
         };
-        Condition::Compare(compared, op, Literal::new(literal))
+        Condition::Compare(compared, op, ComparedValue::new(literal))
     }
 
     pub(super) fn names(&self) -> &Names<&'f str> {
@@ -159,7 +159,7 @@ fn holds(op: CompareOp, order: Option<Ordering>) -> bool {
 }
 
 impl Condition<'_> {
-    fn holds(&self, compare: &impl Fn(&Compared, CompareOp, &Literal<'_>) -> bool) -> bool {
+    fn holds(&self, compare: &impl Fn(&Compared, CompareOp, &ComparedValue<'_>) -> bool) -> bool {
         match self {
             Self::Compare(compared, op, literal) => compare(compared, *op, literal),
             Self::All(all) => all.iter().all(|one| one.holds(compare)),
@@ -172,7 +172,7 @@ impl Condition<'_> {
     /// Like [`holds`](Self::holds), where some comparisons are unknown.
     fn for_all(
         &self,
-        compare: &impl Fn(&Compared, CompareOp, &Literal<'_>) -> Option<bool>,
+        compare: &impl Fn(&Compared, CompareOp, &ComparedValue<'_>) -> Option<bool>,
     ) -> Option<bool> {
         // The first result that decides the list, or an unknown one.
         let decide = |list: &[Self], deciding: bool| {

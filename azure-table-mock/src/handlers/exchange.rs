@@ -9,15 +9,15 @@ use crate::core::{Core, ServiceClock};
 use crate::failure::Failure;
 use crate::faults::Effects;
 use crate::payload::{BaseUrl, Item, Payload, Writer};
-use crate::reply::Reply;
-use crate::request::{Preference, Protocol, Request};
+use crate::reply::ResponseDraft;
+use crate::request::{ParsedRequest, Preference, RequestProtocol};
 use crate::select::Select;
 use crate::wire::PayloadFormat;
 
 /// An authorized request and the settings of its response.
 pub(super) struct Exchange<'a> {
-    pub(super) request: &'a Request<'a>,
-    pub(super) protocol: &'a Protocol,
+    pub(super) request: &'a ParsedRequest<'a>,
+    pub(super) protocol: &'a RequestProtocol,
     pub(super) format: PayloadFormat,
     pub(super) base_url: BaseUrl<'a>,
     pub(super) preference: Preference,
@@ -30,7 +30,7 @@ pub(super) struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     pub(super) fn new(
         core: &'a Core,
-        request: &'a Request<'a>,
+        request: &'a ParsedRequest<'a>,
         grant: &'a Grant,
     ) -> Result<Self, Failure> {
         let protocol = request.protocol()?;
@@ -65,11 +65,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// The reply to an operation that created an item of this set.
-    pub(super) fn created(&self, set: &str, item: Item<'_>) -> Reply {
+    pub(super) fn created(&self, set: &str, item: Item<'_>) -> ResponseDraft {
         let payload = self.payload(set, None);
         let mut reply = match self.preference {
-            Preference::ReturnNoContent => Reply::no_content(),
-            _ => Reply::with_body(StatusCode::CREATED, self.format, payload.one(item)),
+            Preference::ReturnNoContent => ResponseDraft::no_content(),
+            _ => ResponseDraft::with_body(StatusCode::CREATED, self.format, payload.one(item)),
         };
         reply.preference_applied(self.preference);
         reply.location(payload.url(item), self.preference);
@@ -99,7 +99,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Adds a continuation token to a reply.
-    pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
+    pub(super) fn add_token(reply: &mut ResponseDraft, name: &HeaderName, key: &str) {
         reply.text_header(name.clone(), write_token(key));
     }
 }

@@ -8,7 +8,7 @@ use crate::payload::{Item, Payload};
 use crate::room::Room;
 use crate::row::StoredKey;
 use crate::step::Work;
-use crate::store::{Chunk, StoredEntity};
+use crate::store::{RowChunk, StoredEntity};
 
 /// The largest body of a page with more than one row.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -67,7 +67,7 @@ impl<'p> Page<'p> {
     pub(super) async fn add(
         &mut self,
         partition_key: &str,
-        chunk: &Chunk,
+        chunk: &RowChunk,
         range: Range<usize>,
     ) -> ControlFlow<()> {
         let rows = chunk.rows();
@@ -123,7 +123,7 @@ impl<'p> Page<'p> {
     async fn add_matching(
         &mut self,
         partition_key: &str,
-        chunk: &Chunk,
+        chunk: &RowChunk,
         range: Range<usize>,
         matcher: Option<&Matcher<'_>>,
     ) -> ControlFlow<()> {

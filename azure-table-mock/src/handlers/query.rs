@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::failure::Failure;
 use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::PAGE_ENTITIES;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::row::{StoredKey, by_keys};
 use crate::select::Select;
 use crate::store::Snapshot;
@@ -46,7 +46,7 @@ pub(super) async fn query(
     exchange: &Exchange<'_>,
     table: &str,
     scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     core.rules.dialect.check_table_name_in_url(table)?;
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
@@ -95,7 +95,7 @@ pub(super) async fn query(
         body.shrink_to_fit();
     }
     *scan = Some(Scan { plan: plan.kind(), rows: scanned });
-    let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
+    let mut reply = ResponseDraft::with_body(StatusCode::OK, exchange.format, body);
     if let Some(key) = next {
         token::add_row(exchange, &mut reply, &key);
     }

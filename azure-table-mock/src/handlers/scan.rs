@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::evaluate::{Columns, Matcher};
 use crate::key::ordinal;
 use crate::step::Work;
-use crate::store::{Cell, Chunk, Snapshot, Table};
+use crate::store::{Cell, RowChunk, Snapshot, Table};
 
 /// The largest number of partitions of which a scan has snapshots.
 const MAX_SNAPSHOTS: usize = 64;
@@ -49,7 +49,7 @@ impl Iterator for Partitions<'_> {
 }
 
 /// The rows of a chunk from a key on, up to the first row that is past the end.
-pub(super) fn range(chunk: &Chunk, start: &str, is_past: impl Fn(&str) -> bool) -> Range<usize> {
+pub(super) fn range(chunk: &RowChunk, start: &str, is_past: impl Fn(&str) -> bool) -> Range<usize> {
     let rows = chunk.rows();
     let is_before = |key: &str| ordinal(key, start).is_lt();
     let first = match rows.first() {
@@ -66,7 +66,7 @@ pub(super) fn range(chunk: &Chunk, start: &str, is_past: impl Fn(&str) -> bool) 
 /// Returns the columns that a filter compares in these rows of a chunk. If that is too much work for the
 /// page, the range becomes shorter.
 pub(super) async fn columns(
-    chunk: &Chunk,
+    chunk: &RowChunk,
     rows: &mut Range<usize>,
     matcher: &Matcher<'_>,
     work: &mut Work,
@@ -93,7 +93,7 @@ pub(super) async fn columns(
         }
     }
     let columns: Vec<Arc<[Cell]>> = columns.into_iter().map(Into::into).collect();
-    if *rows == (0..chunk.rows().len()) && names.len() <= Chunk::KEPT_COLUMNS {
+    if *rows == (0..chunk.rows().len()) && names.len() <= RowChunk::KEPT_COLUMNS {
         for (name, cells) in names.iter().zip(&columns) {
             chunk.keep_column(name, Arc::clone(cells));
         }

@@ -12,7 +12,7 @@ use http::StatusCode;
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::location::Location;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::RawRequest;
 use crate::service_properties::ServiceProperties;
 use crate::store::JournalEntry;
@@ -22,12 +22,15 @@ use crate::xml;
 /// The largest body of settings. The limits of its elements are stricter.
 const MAX_BYTES: usize = 64 * 1024;
 
-pub(super) fn properties(core: &Core, request: &RawRequest<'_>) -> Result<Reply, Failure> {
+pub(super) fn properties(core: &Core, request: &RawRequest<'_>) -> Result<ResponseDraft, Failure> {
     let version = request.version()?;
-    Ok(Reply::xml(core.store.service_properties().write(version)))
+    Ok(ResponseDraft::xml(core.store.service_properties().write(version)))
 }
 
-pub(super) fn set_properties(core: &Core, request: &RawRequest<'_>) -> Result<Reply, Failure> {
+pub(super) fn set_properties(
+    core: &Core,
+    request: &RawRequest<'_>,
+) -> Result<ResponseDraft, Failure> {
     request.check_xml()?;
     if request.body.len() > MAX_BYTES {
         return Err(Failure::body_too_large());
@@ -39,15 +42,15 @@ pub(super) fn set_properties(core: &Core, request: &RawRequest<'_>) -> Result<Re
     let properties = Arc::new(properties);
     store.set_service_properties(Arc::clone(&properties));
     core.log(|| JournalEntry::ServiceProperties(Arc::clone(&properties)));
-    Ok(Reply::of_service(StatusCode::ACCEPTED))
+    Ok(ResponseDraft::of_service(StatusCode::ACCEPTED))
 }
 
 /// Reports the replication status, which only the secondary location knows.
-pub(super) fn stats(core: &Core, location: Location) -> Result<Reply, Failure> {
+pub(super) fn stats(core: &Core, location: Location) -> Result<ResponseDraft, Failure> {
     if location == Location::Primary {
         return Err(Failure::invalid_query_value());
     }
-    Ok(Reply::xml(xml::document("StorageServiceStats", |document| {
+    Ok(ResponseDraft::xml(xml::document("StorageServiceStats", |document| {
         document.element("GeoReplication", |document| {
             let last_sync = core.store.last_sync_time(core.clock.now());
             document.leaf("Status", "live");

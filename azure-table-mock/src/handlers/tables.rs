@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::failure::Failure;
 use crate::limits::PAGE_ENTITIES;
 use crate::payload::Item;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::BelowTable;
 use crate::step::Work;
 use crate::store::{JournalEntry, Table};
@@ -24,7 +24,7 @@ const TABLES: &str = "Tables";
 /// The cost of dropping the rows of a chunk, in units of [`Work`].
 const CHUNK_COST: usize = 2 * 1024;
 
-pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<ResponseDraft, Failure> {
     let name = exchange.request.body()?.table_name()?;
     let name = name.ok_or_else(Failure::properties_need_value)?;
     core.rules.dialect.check_new_table_name(&name)?;
@@ -35,19 +35,23 @@ pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Fail
     Ok(exchange.created(TABLES, Item::Table(&name)))
 }
 
-pub(super) fn get(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result<Reply, Failure> {
+pub(super) fn get(
+    core: &Core,
+    exchange: &Exchange<'_>,
+    name: &str,
+) -> Result<ResponseDraft, Failure> {
     core.rules.dialect.check_table_name_in_url(name)?;
     let store = core.store.at(exchange.grant.location, core.clock.now());
     let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
     let body = exchange.payload(TABLES, None).one(Item::Table(table.name()));
-    Ok(Reply::with_body(StatusCode::OK, exchange.format, body))
+    Ok(ResponseDraft::with_body(StatusCode::OK, exchange.format, body))
 }
 
 pub(super) async fn delete(
     core: &Core,
     exchange: &Exchange<'_>,
     name: &str,
-) -> Result<Reply, Failure> {
+) -> Result<ResponseDraft, Failure> {
     core.rules.dialect.check_own_table_name_in_url(name)?;
     let now = core.clock.now();
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
@@ -67,10 +71,10 @@ pub(super) async fn delete(
         work.step().await;
         drop(chunk);
     }
-    Ok(Reply::no_content())
+    Ok(ResponseDraft::no_content())
 }
 
-pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<ResponseDraft, Failure> {
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let from = token::table(exchange)?.unwrap_or_default();
@@ -105,7 +109,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
         payload.push(&mut body, Item::Table(table.name()), index == 0);
     }
     payload.close_page(&mut body, cut.unwrap_or(page.len()) == 0);
-    let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
+    let mut reply = ResponseDraft::with_body(StatusCode::OK, exchange.format, body);
     if let Some(next) = cut.map_or(next, |cut| page.get(cut).copied()) {
         token::add_table(exchange, &mut reply, &position(exchange, next));
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::exchange::Exchange;
 use crate::failure::Failure;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::row::StoredKey;
 use crate::wire::headers;
 
@@ -24,7 +24,7 @@ pub(super) fn row(exchange: &Exchange<'_>) -> Result<Option<StoredKey>, Failure>
 }
 
 /// Adds the token of a page that begins with this row.
-pub(super) fn add_row(exchange: &Exchange<'_>, reply: &mut Reply, key: &StoredKey) {
+pub(super) fn add_row(exchange: &Exchange<'_>, reply: &mut ResponseDraft, key: &StoredKey) {
     if exchange.request.dialect.is_cosmos() {
         reply.text_header(headers::NEXT_PARTITION_KEY.clone(), write_cosmos_row(key));
         reply.text_header(headers::NEXT_ROW_KEY.clone(), "NA");
@@ -43,7 +43,7 @@ pub(super) fn table(exchange: &Exchange<'_>) -> Result<Option<String>, Failure> 
 }
 
 /// Adds the token of a page that begins with the table at this position.
-pub(super) fn add_table(exchange: &Exchange<'_>, reply: &mut Reply, position: &str) {
+pub(super) fn add_table(exchange: &Exchange<'_>, reply: &mut ResponseDraft, position: &str) {
     if exchange.request.dialect.is_cosmos() {
         reply.text_header(headers::NEXT_TABLE_NAME.clone(), STANDARD.encode(position));
         return;

@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
 use crate::keys::DelegationKey;
-use crate::reply::Reply;
+use crate::reply::ResponseDraft;
 use crate::request::{RawRequest, is_in_version};
 use crate::wire::Operation;
 use crate::wire::xml_tree::Element;
@@ -22,7 +22,11 @@ use crate::xml;
 const MAX_BYTES: usize = 4 * 1024;
 
 /// Issues a key to the identity of the token.
-pub(super) fn key(core: &Core, request: &RawRequest<'_>, grant: &Grant) -> Result<Reply, Failure> {
+pub(super) fn key(
+    core: &Core,
+    request: &RawRequest<'_>,
+    grant: &Grant,
+) -> Result<ResponseDraft, Failure> {
     // The service reports that it supports only the scheme Bearer.
     let identity = grant.identity().ok_or_else(Failure::authentication_failed)?;
     let version = request.version()?;
@@ -59,7 +63,7 @@ pub(super) fn key(core: &Core, request: &RawRequest<'_>, grant: &Grant) -> Resul
         version: version.as_str(),
         user_tenant,
     });
-    Ok(Reply::xml(xml::document("UserDelegationKey", |document| {
+    Ok(ResponseDraft::xml(xml::document("UserDelegationKey", |document| {
         document.leaf("SignedOid", &identity.object_id);
         document.leaf("SignedTid", &identity.tenant_id);
         document.leaf("SignedStart", &start);

@@ -3,7 +3,7 @@
 use http::{HeaderName, header};
 
 use super::headers::{Headers, OperationHeaders};
-use super::{RawRequest, Request};
+use super::{ParsedRequest, RawRequest};
 use crate::core::Rules;
 use crate::failure::Failure;
 use crate::location::Location;
@@ -21,13 +21,13 @@ static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERV
 /// A part of a batch.
 #[derive(Debug)]
 pub(crate) enum BatchPart<'a> {
-    Changeset(Vec<Request<'a>>),
+    Changeset(Vec<ParsedRequest<'a>>),
     /// An operation outside of a changeset, which must be a query.
-    Single(Box<Request<'a>>),
+    Single(Box<ParsedRequest<'a>>),
 }
 
 impl<'a> BatchPart<'a> {
-    pub(crate) fn operations(&self) -> &[Request<'a>] {
+    pub(crate) fn operations(&self) -> &[ParsedRequest<'a>] {
         match self {
             Self::Changeset(operations) => operations,
             Self::Single(operation) => std::slice::from_ref(operation),
@@ -45,7 +45,7 @@ pub(super) fn read<'a>(
     let operation = |message: &Message<'a>| {
         let raw = inherited.operation(message)?;
         // A batch in a batch is refused, so its parts are not read.
-        Ok(Request::read_one(raw, location, rules))
+        Ok(ParsedRequest::read_one(raw, location, rules))
     };
     let most = rules.dialect.max_changes() + 1;
     read_parts(batch, most, operation).map_err(|error| match (error, batch.content_type()) {
@@ -64,7 +64,7 @@ fn is_multipart(kind: &str) -> bool {
 fn read_parts<'a>(
     batch: &RawRequest<'a>,
     most: usize,
-    operation: impl Fn(&Message<'a>) -> Result<Request<'a>, MultipartError>,
+    operation: impl Fn(&Message<'a>) -> Result<ParsedRequest<'a>, MultipartError>,
 ) -> Result<Vec<BatchPart<'a>>, MultipartError> {
     let media_type = batch.header(&header::CONTENT_TYPE).unwrap_or_default();
     let mut read = Vec::new();

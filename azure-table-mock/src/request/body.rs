@@ -9,7 +9,7 @@ use crate::row::Properties;
 use crate::wire::{atom, json_read};
 
 /// The PartitionKey and the RowKey of a body.
-pub(crate) type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
+pub(crate) type BodyKeys<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The body of a request in its format.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl<'a> EntityBody<'a> {
     }
 
     /// Returns the PartitionKey and the RowKey.
-    pub(crate) fn into_keys(self) -> Result<(Keys<'a>, Properties<'a>), Failure> {
+    pub(crate) fn into_keys(self) -> Result<(BodyKeys<'a>, Properties<'a>), Failure> {
         let [partition_key, row_key] = self.keys.map(|key| match key {
             Some(EdmCow::String(text)) => Ok(text),
             Some(_) => Err(Failure::invalid_input()),

@@ -23,7 +23,7 @@ const NEWEST: &str = "9999-12-31";
 
 /// The protocol versions of a request.
 #[derive(Debug)]
-pub(crate) struct Protocol {
+pub(crate) struct RequestProtocol {
     /// `None` is the version before the first dated one.
     service: Option<ServiceVersion>,
     /// The version of OData: 1, 2 or 3.
@@ -37,7 +37,7 @@ pub(crate) fn is_in_version(operation: Operation, version: Option<ServiceVersion
     version >= Some(operation.since())
 }
 
-impl Protocol {
+impl RequestProtocol {
     /// The versions of a request. A loose service uses the newest version if the request has no version.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ mod tests {
         query: &str,
         headers: &[(&'static str, &str)],
         loose: bool,
-        read: impl FnOnce(&Protocol, &RawRequest<'_>) -> Result<T, Failure>,
+        read: impl FnOnce(&RequestProtocol, &RawRequest<'_>) -> Result<T, Failure>,
     ) -> Result<T, &'static str> {
         let map: HeaderMap = headers
             .iter()
@@ -199,7 +199,7 @@ mod tests {
             sender: std::net::Ipv4Addr::LOCALHOST.into(),
             room: Room::UNLIMITED,
         };
-        let protocol = Protocol::of(&request, loose);
+        let protocol = RequestProtocol::of(&request, loose);
         protocol.and_then(|protocol| read(&protocol, &request)).map_err(Failure::known_code)
     }
 

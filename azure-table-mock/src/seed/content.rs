@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::policies::Policies;
 use crate::row::StoredKey;
 use crate::service_properties::ServiceProperties;
-use crate::store::Change;
+use crate::store::RowChange;
 
 /// Tables and rows that were read from text, for
 /// [`TableService::restore`](crate::TableService::restore).
@@ -60,7 +60,7 @@ pub(super) struct Item {
 pub(super) enum Content {
     /// The table exists.
     Table,
-    Row(StoredKey, Change<'static>),
+    Row(StoredKey, RowChange<'static>),
     Policies(Arc<Policies>),
     ServiceProperties(Arc<ServiceProperties>),
 }

@@ -14,7 +14,7 @@ use crate::handlers::entity_with_keys;
 use crate::limits::{KEY_UTF16_UNITS, check_own_table_name};
 use crate::policies::Policies;
 use crate::request::RequestBody;
-use crate::store::{Change, Condition, RowText, Update};
+use crate::store::{Precondition, RowChange, RowText, RowUpdate};
 
 /// The parser of one text.
 pub(super) struct Parser<'t> {
@@ -79,8 +79,8 @@ impl<'t> Parser<'t> {
             entity_with_keys(ServiceDialect::AzureStorage, KEY_UTF16_UNITS, body)
                 .map_err(|failure| refused(failure.message.into_owned()))?;
         let change = match time_of(entity).map_err(refused)? {
-            Some(time) => Change::Restore(RowText::new(&key.row, &properties), time),
-            None => Change::Update(Update::replace(&key.row, properties), Condition::None),
+            Some(time) => RowChange::Restore(RowText::new(&key.row, &properties), time),
+            None => RowChange::Update(RowUpdate::replace(&key.row, properties), Precondition::None),
         };
         self.add(line, account, table, Content::Row(key, change));
         Ok(())

@@ -12,7 +12,7 @@ pub(super) const CHUNK_ROWS: usize = 256;
 
 /// Rows in the order of their keys, at least one.
 #[derive(Debug, Default)]
-pub(crate) struct Chunk {
+pub(crate) struct RowChunk {
     rows: Vec<StoredEntity>,
     /// Columns of all rows that earlier scans have compared.
     columns: Mutex<Vec<Column>>,
@@ -21,7 +21,7 @@ pub(crate) struct Chunk {
 /// The values of a property in the rows of a chunk.
 type Column = (Box<str>, Arc<[Cell]>);
 
-impl Clone for Chunk {
+impl Clone for RowChunk {
     /// A chunk is cloned to be changed, so its columns are not copied.
     fn clone(&self) -> Self {
         let mut rows = Vec::with_capacity(self.rows.len() + 1);
@@ -30,7 +30,7 @@ impl Clone for Chunk {
     }
 }
 
-impl Chunk {
+impl RowChunk {
     /// The number of columns of a chunk that are kept for later scans.
     pub(crate) const KEPT_COLUMNS: usize = 4;
 

@@ -24,7 +24,7 @@ pub(crate) struct Cell {
 
 /// A literal of a filter, prepared for comparisons with cells.
 #[derive(Debug)]
-pub(crate) struct Literal<'f> {
+pub(crate) struct ComparedValue<'f> {
     cell: Cell,
     value: &'f EdmValue,
 }
@@ -62,7 +62,11 @@ impl Cell {
     }
 
     /// The order of the value and a literal; `None` across types and for a missing value.
-    pub(crate) fn compare(self, row: &StoredEntity, literal: &Literal<'_>) -> Option<Ordering> {
+    pub(crate) fn compare(
+        self,
+        row: &StoredEntity,
+        literal: &ComparedValue<'_>,
+    ) -> Option<Ordering> {
         let edm_type = self.edm_type?;
         if self.edm_type != literal.cell.edm_type {
             return None;
@@ -85,7 +89,7 @@ impl Cell {
     }
 }
 
-impl<'f> Literal<'f> {
+impl<'f> ComparedValue<'f> {
     pub(crate) fn new(value: &'f EdmValue) -> Self {
         Self { cell: Cell::of_value(&value.as_cow()), value }
     }
@@ -218,7 +222,7 @@ mod tests {
             let properties = vec![("B".into(), EdmCow::Int32(1)), ("A".into(), stored.as_cow())];
             let row = RowText::new("é", &properties).at(Version::at(EdmDateTime::MIN));
             let cell = Cell::of(&row.properties().member("A").unwrap());
-            let found = cell.compare(&row, &Literal::new(&literal));
+            let found = cell.compare(&row, &ComparedValue::new(&literal));
             prop_assert_eq!(found, compare(&stored.as_cow(), &literal));
         }
     }
@@ -226,7 +230,10 @@ mod tests {
     #[test]
     fn a_missing_value_has_no_order() {
         let row = RowText::new("", &vec![]).at(Version::at(EdmDateTime::MIN));
-        assert_eq!(Cell::MISSING.compare(&row, &Literal::new(&EdmValue::Int32(0))), None);
-        assert_eq!(Cell::MISSING.compare(&row, &Literal::new(&EdmValue::Double(f64::NAN))), None);
+        assert_eq!(Cell::MISSING.compare(&row, &ComparedValue::new(&EdmValue::Int32(0))), None);
+        assert_eq!(
+            Cell::MISSING.compare(&row, &ComparedValue::new(&EdmValue::Double(f64::NAN))),
+            None
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Chunk, Table};
+use super::{RowChunk, Table};
 use crate::lock::lock;
 
 /// Deleted tables, whose rows are dropped step by step. If the request that deletes a table is dropped in the
@@ -18,7 +18,7 @@ pub(crate) struct Deleted {
 struct Rest {
     tables: Vec<Arc<Table>>,
     /// The chunks of the last partition that was removed from its table.
-    chunks: Vec<Arc<Chunk>>,
+    chunks: Vec<Arc<RowChunk>>,
 }
 
 /// The number of chunks that a request drops for an earlier one.
@@ -39,7 +39,7 @@ impl Deleted {
     }
 
     /// Returns some rows, which the caller drops.
-    pub(crate) fn pop(&self) -> Option<Arc<Chunk>> {
+    pub(crate) fn pop(&self) -> Option<Arc<RowChunk>> {
         let mut rest = lock(&self.rest);
         loop {
             if let Some(chunk) = rest.chunks.pop() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::chunk::{CHUNK_ROWS, Chunk};
+use super::chunk::{CHUNK_ROWS, RowChunk};
 use super::row::StoredEntity;
 use crate::key::ordinal;
 
@@ -11,7 +11,7 @@ use crate::key::ordinal;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Partition {
     /// No chunk is empty.
-    chunks: Vec<Arc<Chunk>>,
+    chunks: Vec<Arc<RowChunk>>,
 }
 
 impl Partition {
@@ -20,11 +20,11 @@ impl Partition {
     }
 
     /// Returns the chunk of the first row from this key on, and all chunks after it.
-    pub(crate) fn chunks_from(&self, row_key: &str) -> &[Arc<Chunk>] {
+    pub(crate) fn chunks_from(&self, row_key: &str) -> &[Arc<RowChunk>] {
         &self.chunks[self.chunk_of(row_key)..]
     }
 
-    pub(crate) fn into_chunks(self) -> Vec<Arc<Chunk>> {
+    pub(crate) fn into_chunks(self) -> Vec<Arc<RowChunk>> {
         self.chunks
     }
 
@@ -44,7 +44,7 @@ impl Partition {
         if at == self.chunks.len() {
             match self.chunks.last_mut().filter(|last| last.rows().len() < CHUNK_ROWS) {
                 Some(last) => Arc::make_mut(last).rows_mut().push(row),
-                None => self.chunks.push(Arc::new(Chunk::of(row))),
+                None => self.chunks.push(Arc::new(RowChunk::of(row))),
             }
             return true;
         }
@@ -58,7 +58,7 @@ impl Partition {
                 let rows = chunk.rows_mut();
                 rows.insert(place, row);
                 if rows.len() > CHUNK_ROWS {
-                    let mut upper = Chunk::default();
+                    let mut upper = RowChunk::default();
                     upper.rows_mut().extend(rows.drain(CHUNK_ROWS / 2..));
                     self.chunks.insert(at + 1, Arc::new(upper));
                 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLock};
 
-use super::{JournalEntry, Store, Table, Written};
+use super::{AppliedWrite, JournalEntry, Store, Table};
 use crate::lock::read;
 use crate::row::StoredKey;
 
@@ -46,11 +46,11 @@ pub(super) fn snapshot<E>(
 }
 
 /// Some rows of a table from this key on.
-fn rows_from(table: &Table, from: &StoredKey) -> Vec<Written> {
+fn rows_from(table: &Table, from: &StoredKey) -> Vec<AppliedWrite> {
     let mut rows = Vec::new();
     table.scan((&from.partition, &from.row), &mut |(partition, row), entity| {
         let key = StoredKey::new(partition, row);
-        rows.push(Written { key, row: Some(entity.clone()) });
+        rows.push(AppliedWrite { key, row: Some(entity.clone()) });
         if rows.len() < ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     rows

@@ -202,7 +202,7 @@ impl Replica {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RowText, Version, Written};
+    use super::super::{AppliedWrite, RowText, Version};
     use super::*;
     use crate::edm::EdmDateTime;
     use crate::row::StoredKey;
@@ -231,7 +231,7 @@ mod tests {
         let replica = Replica::new(Duration::ZERO, ServiceDialect::default());
         let deleted = Arc::clone(&replica.deleted);
         let row = RowText::new("r", &vec![]).at(Version::at(EdmDateTime::MIN));
-        let rows = vec![Written { key: StoredKey::new("p", "r"), row: Some(row) }];
+        let rows = vec![AppliedWrite { key: StoredKey::new("p", "r"), row: Some(row) }];
         let now = SystemTime::UNIX_EPOCH;
         replica.add(now, created("Blogs"));
         replica.add(now, JournalEntry::Written { table: "Blogs".into(), rows });

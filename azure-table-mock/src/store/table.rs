@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::partition::Partition;
 use super::row::StoredEntity;
-use super::write::{Refused, Write};
+use super::write::{StagedWrite, WriteRefusal};
 use crate::edm::EdmDateTime;
 use crate::key::ordinal;
 use crate::lock::{lock, read, write};
@@ -51,7 +51,7 @@ pub(crate) type VisitRow<'s> = dyn FnMut((&str, &str), &StoredEntity) -> Control
 
 /// The result of a write.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(crate) struct AppliedWrite {
     pub(crate) key: StoredKey,
     /// The row after the write. `None` if it was deleted.
     pub(crate) row: Option<StoredEntity>,
@@ -154,10 +154,10 @@ impl Table {
     /// `now` and `then` are called while the partition is locked.
     pub(crate) fn apply(
         &self,
-        writes: &[Write<'_>],
+        writes: &[StagedWrite<'_>],
         now: impl Fn() -> EdmDateTime,
-        then: impl Fn(&[Written]),
-    ) -> Result<Vec<Written>, Refused> {
+        then: impl Fn(&[AppliedWrite]),
+    ) -> Result<Vec<AppliedWrite>, WriteRefusal> {
         let Some(first) = writes.first() else {
             return Ok(Vec::new());
         };
@@ -191,13 +191,13 @@ impl Table {
     fn change(
         &self,
         rows: &mut Arc<Partition>,
-        writes: &[Write<'_>],
+        writes: &[StagedWrite<'_>],
         now: EdmDateTime,
-    ) -> Result<Vec<Written>, Refused> {
+    ) -> Result<Vec<AppliedWrite>, WriteRefusal> {
         let mut last_deleted = self.last_deleted();
-        let mut outcomes: Vec<Written> = Vec::with_capacity(writes.len());
+        let mut outcomes: Vec<AppliedWrite> = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
-            let earlier = |outcome: &&Written| outcome.key.row == write.key.row;
+            let earlier = |outcome: &&AppliedWrite| outcome.key.row == write.key.row;
             let old = match outcomes.iter().filter(|_| write.follows_same_row()).rfind(earlier) {
                 Some(outcome) => outcome.row.as_ref(),
                 None => rows.get(&write.key.row),
@@ -206,7 +206,7 @@ impl Table {
             if let (None, Some(old)) = (&row, old) {
                 last_deleted = last_deleted.max(old.version.time());
             }
-            outcomes.push(Written { row, key: write.key.clone() });
+            outcomes.push(AppliedWrite { row, key: write.key.clone() });
         }
         let rows = Arc::make_mut(rows);
         for outcome in &outcomes {
@@ -234,9 +234,9 @@ impl Table {
     }
 
     /// Applies writes of another table in one step.
-    pub(super) fn replay(&self, written: &[Written]) {
+    pub(super) fn replay(&self, written: &[AppliedWrite]) {
         let mut partitions = write(&self.partitions);
-        for Written { key, row } in written {
+        for AppliedWrite { key, row } in written {
             let rows = partitions.entry(OrderedKey((&*key.partition).into())).or_default();
             let rows = rows.get_mut().unwrap_or_else(PoisonError::into_inner);
             self.put(Arc::make_mut(rows), &key.row, row.clone());

@@ -13,27 +13,27 @@ use crate::row::{Properties, StoredKey};
 
 /// A write to the row of a key. Its names, keys and values are valid.
 #[derive(Debug)]
-pub(crate) struct Write<'a> {
+pub(crate) struct StagedWrite<'a> {
     pub(crate) key: StoredKey,
-    pub(crate) change: Change<'a>,
+    pub(crate) change: RowChange<'a>,
     /// An earlier write of the same step changes the row. Only Cosmos DB allows it. Its limits apply to the row.
     follows_same_row: Option<ServiceDialect>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Change<'a> {
+pub(crate) enum RowChange<'a> {
     /// A new row with its properties in the order of the request.
     Insert(RowText),
     /// An update or upsert. It sorts the properties by name, in ordinal order.
-    Update(Update<'a>, Condition<'a>),
-    Delete(Condition<'a>),
+    Update(RowUpdate<'a>, Precondition<'a>),
+    Delete(Precondition<'a>),
     /// A row with the Timestamp that it had before. It replaces any row.
     Restore(RowText, EdmDateTime),
 }
 
 /// The treatment of properties that an update does not name.
 #[derive(Debug)]
-pub(crate) enum Update<'a> {
+pub(crate) enum RowUpdate<'a> {
     /// Keeps the other properties.
     Merge {
         properties: Properties<'a>,
@@ -53,7 +53,7 @@ pub(crate) struct Merged {
 
 /// The reason why writes were not applied.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum WriteRefusal {
     /// The write with this index failed.
     Failed(usize, Failure),
     /// Another write has changed a row since a merge with it was prepared.
@@ -62,7 +62,7 @@ pub(crate) enum Refused {
 
 /// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Condition<'a> {
+pub(crate) enum Precondition<'a> {
     /// No condition: an upsert.
     None,
     Exists,
@@ -71,13 +71,13 @@ pub(crate) enum Condition<'a> {
     Time(EdmDateTime),
 }
 
-impl<'a> Write<'a> {
-    pub(crate) fn new(key: StoredKey, change: Change<'a>) -> Self {
+impl<'a> StagedWrite<'a> {
+    pub(crate) fn new(key: StoredKey, change: RowChange<'a>) -> Self {
         Self { key, change, follows_same_row: None }
     }
 
     pub(crate) fn inserts(&self) -> bool {
-        matches!(self.change, Change::Insert(_))
+        matches!(self.change, RowChange::Insert(_))
     }
 
     /// The same write after another one to its row in the same step.
@@ -91,13 +91,13 @@ impl<'a> Write<'a> {
 
     /// Whether the write must be prepared with the stored row.
     pub(crate) fn merges(&self) -> bool {
-        let is_merge = matches!(self.change, Change::Update(Update::Merge { .. }, _));
+        let is_merge = matches!(self.change, RowChange::Update(RowUpdate::Merge { .. }, _));
         is_merge && !self.follows_same_row()
     }
 
     /// Computes a merge with the current row. Other writes need no preparation.
     pub(crate) fn prepare(&mut self, old: Option<&StoredEntity>, dialect: ServiceDialect) {
-        if let Change::Update(Update::Merge { properties, merged }, _) = &mut self.change {
+        if let RowChange::Update(RowUpdate::Merge { properties, merged }, _) = &mut self.change {
             let row = merge(&self.key, old, properties, dialect);
             *merged = Some(Merged { old: old.map(|old| old.version), row });
         }
@@ -111,37 +111,37 @@ impl<'a> Write<'a> {
         old: Option<&StoredEntity>,
         last_deleted: EdmDateTime,
         now: EdmDateTime,
-    ) -> Result<Option<StoredEntity>, Refused> {
-        let failed = |failure| Refused::Failed(index, failure);
+    ) -> Result<Option<StoredEntity>, WriteRefusal> {
+        let failed = |failure| WriteRefusal::Failed(index, failure);
         let last = old.map_or(last_deleted, |old| old.version.time());
         let text = match &self.change {
-            Change::Insert(_) if old.is_some() => {
+            RowChange::Insert(_) if old.is_some() => {
                 return Err(failed(Failure::entity_already_exists()));
             }
-            Change::Insert(text) => text,
-            Change::Update(update, condition) => {
+            RowChange::Insert(text) => text,
+            RowChange::Update(update, condition) => {
                 condition.check(old).map_err(failed)?;
                 match (update, self.follows_same_row) {
-                    (Update::Replace(text), _) => text,
-                    (Update::Merge { properties, .. }, Some(dialect)) => {
+                    (RowUpdate::Replace(text), _) => text,
+                    (RowUpdate::Merge { properties, .. }, Some(dialect)) => {
                         let text = merge(&self.key, old, properties, dialect).map_err(failed)?;
                         return Ok(Some(text.at(Version::after(last, now))));
                     }
-                    (Update::Merge { merged, .. }, None) => {
+                    (RowUpdate::Merge { merged, .. }, None) => {
                         let of_row = |merged: &&Merged| merged.old == old.map(|old| old.version);
-                        let merged = merged.as_ref().filter(of_row).ok_or(Refused::Stale)?;
+                        let merged = merged.as_ref().filter(of_row).ok_or(WriteRefusal::Stale)?;
                         merged.row.as_ref().map_err(|failure| failed(failure.clone()))?
                     }
                 }
             }
-            Change::Delete(_) if old.is_none() => {
+            RowChange::Delete(_) if old.is_none() => {
                 return Err(failed(Failure::resource_not_found()));
             }
-            Change::Delete(condition) => {
+            RowChange::Delete(condition) => {
                 condition.check(old).map_err(failed)?;
                 return Ok(None);
             }
-            Change::Restore(text, time) => {
+            RowChange::Restore(text, time) => {
                 return Ok(Some(text.clone().at(Version::at(*time))));
             }
         };
@@ -149,7 +149,7 @@ impl<'a> Write<'a> {
     }
 }
 
-impl<'a> Update<'a> {
+impl<'a> RowUpdate<'a> {
     pub(crate) fn replace(row_key: &str, mut properties: Properties<'_>) -> Self {
         sort(&mut properties);
         Self::Replace(RowText::new(row_key, &properties))
@@ -160,7 +160,7 @@ impl<'a> Update<'a> {
     }
 }
 
-impl Condition<'_> {
+impl Precondition<'_> {
     fn check(self, row: Option<&StoredEntity>) -> Result<(), Failure> {
         match (self, row) {
             (Self::None, _) | (Self::Exists, Some(_)) => Ok(()),
@@ -215,28 +215,28 @@ mod tests {
         names.iter().map(|name| ((*name).into(), EdmCow::Int32(1))).collect()
     }
 
-    fn insert(properties: &Properties<'_>) -> Change<'static> {
-        Change::Insert(RowText::new("r", properties))
+    fn insert(properties: &Properties<'_>) -> RowChange<'static> {
+        RowChange::Insert(RowText::new("r", properties))
     }
 
-    fn replace<'a>(names: &[&'static str], condition: Condition<'a>) -> Change<'a> {
-        Change::Update(Update::replace("r", properties(names)), condition)
+    fn replace<'a>(names: &[&'static str], condition: Precondition<'a>) -> RowChange<'a> {
+        RowChange::Update(RowUpdate::replace("r", properties(names)), condition)
     }
 
-    fn merge(properties: Properties<'_>) -> Change<'_> {
-        Change::Update(Update::merge(properties), Condition::Exists)
+    fn merge(properties: Properties<'_>) -> RowChange<'_> {
+        RowChange::Update(RowUpdate::merge(properties), Precondition::Exists)
     }
 
     /// Applies one change and returns the ETag of the row.
     fn apply(
         table: &Table,
-        change: Change<'_>,
+        change: RowChange<'_>,
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
-        let mut write = Write::new(StoredKey::new("p", "r"), change);
+        let mut write = StagedWrite::new(StoredKey::new("p", "r"), change);
         write.prepare(table.get(("p", "r")).as_ref(), ServiceDialect::default());
         let written = table.apply(&[write], || now, |_| {}).map_err(|refused| match refused {
-            Refused::Failed(0, failure) => failure,
+            WriteRefusal::Failed(0, failure) => failure,
             other => panic!("{other:?}"),
         })?;
         Ok(written[0].row.as_ref().map(|row| row.version.etag()))
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(names(&table), ["b", "a"], "as sent");
         apply(&table, merge(properties(&["C"])), NOW).unwrap();
         assert_eq!(names(&table), ["C", "a", "b"], "ordinal after an update");
-        apply(&table, replace(&["z", "y"], Condition::None), NOW).unwrap();
+        apply(&table, replace(&["z", "y"], Precondition::None), NOW).unwrap();
         assert_eq!(names(&table), ["y", "z"]);
     }
 
@@ -262,19 +262,20 @@ mod tests {
     fn conditions_are_checked_against_the_current_row() {
         let table = Table::new("T", EdmDateTime::MIN);
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
-        for condition in [Condition::Exists, Condition::ETag("W/\"x\"")] {
-            for change in [replace(&["a"], condition), Change::Delete(condition)] {
+        for condition in [Precondition::Exists, Precondition::ETag("W/\"x\"")] {
+            for change in [replace(&["a"], condition), RowChange::Delete(condition)] {
                 assert_eq!(apply(&table, change, now), Err(Failure::resource_not_found()));
             }
         }
         assert_eq!(table.len(), 0);
-        let first = apply(&table, replace(&["a"], Condition::None), now).unwrap().unwrap();
-        let second = apply(&table, replace(&["a"], Condition::ETag(&first)), now).unwrap().unwrap();
+        let first = apply(&table, replace(&["a"], Precondition::None), now).unwrap().unwrap();
+        let second =
+            apply(&table, replace(&["a"], Precondition::ETag(&first)), now).unwrap().unwrap();
         assert_ne!(first, second);
-        let stale = apply(&table, replace(&["a"], Condition::ETag(&first)), now);
+        let stale = apply(&table, replace(&["a"], Precondition::ETag(&first)), now);
         assert_eq!(stale, Err(Failure::update_condition()));
         let doubled = second.replace('\'', "''");
-        assert_eq!(apply(&table, Change::Delete(Condition::ETag(&doubled)), now), Ok(None));
+        assert_eq!(apply(&table, RowChange::Delete(Precondition::ETag(&doubled)), now), Ok(None));
         assert_eq!(table.len(), 0);
     }
 
@@ -285,7 +286,7 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..3 {
             seen.push(apply(&table, insert(&properties(&["a"])), now).unwrap().unwrap());
-            apply(&table, Change::Delete(Condition::Exists), now).unwrap();
+            apply(&table, RowChange::Delete(Precondition::Exists), now).unwrap();
         }
         seen.sort();
         seen.dedup();
@@ -303,7 +304,7 @@ mod tests {
         let one_more = apply(&table, merge(many('b', 1)), NOW);
         assert_eq!(one_more, Err(Failure::too_many_properties()));
         assert_eq!(names(&table).len(), 252);
-        apply(&table, Change::Delete(Condition::Exists), NOW).unwrap();
+        apply(&table, RowChange::Delete(Precondition::Exists), NOW).unwrap();
 
         let text = "x".repeat(32_000);
         let large = |letter: char, count: usize| -> Properties<'_> {

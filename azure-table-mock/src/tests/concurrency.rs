@@ -6,11 +6,11 @@ use std::thread;
 
 use super::*;
 use crate::row::StoredKey;
-use crate::store::{Change, Condition, Update, Write};
+use crate::store::{Precondition, RowChange, RowUpdate, StagedWrite};
 
-fn write() -> Write<'static> {
-    let change = Change::Update(Update::replace("r", Vec::new()), Condition::None);
-    Write::new(StoredKey::new("p", "r"), change)
+fn write() -> StagedWrite<'static> {
+    let change = RowChange::Update(RowUpdate::replace("r", Vec::new()), Precondition::None);
+    StagedWrite::new(StoredKey::new("p", "r"), change)
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::accepted;
 use crate::dialect::ServiceDialect;
 use crate::failure::{Failure, Stage};
 use crate::json::push_text;
-use crate::reply::{Protection, Reply};
-use crate::request::{Headers, Request, Resource};
+use crate::reply::{Protection, ResponseDraft};
+use crate::request::{Headers, ParsedRequest, Resource};
 use crate::wire::Operation;
 use azure_table_protocol::dialect::{NameFault, cosmos_name_fault};
 use http::{HeaderValue, StatusCode, header};
@@ -93,7 +93,11 @@ fn of_bad_name(name: &str, operation: Operation) -> Option<Failure> {
 }
 
 /// The reply for a failure.
-pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str) -> Reply {
+pub(super) fn refusal(
+    request: &ParsedRequest<'_>,
+    failure: &Failure,
+    request_id: &str,
+) -> ResponseDraft {
     let failure = in_cosmos(failure.clone(), request);
     let message = match failure.status {
         // The Table layer responds to these itself, and passes on the others from the layer below it.
@@ -111,7 +115,7 @@ pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str
     body.extend_from_slice(b",\"message\":{\"lang\":\"en-us\",\"value\":");
     push_text(&mut body, &message);
     body.extend_from_slice(b"}}}");
-    let mut reply = Reply::new(failure.status, body);
+    let mut reply = ResponseDraft::new(failure.status, body);
     let kind = accepted(request).filter(|_| has_accepted_format(request, &failure));
     let kind = kind.and_then(|(kind, _)| HeaderValue::try_from(kind).ok());
     reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
@@ -122,7 +126,7 @@ pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str
 
 /// Whether a failure has the media type that the request accepts: that of a read, and that of an insert or an upsert
 /// whose body is valid.
-fn has_accepted_format(request: &Request<'_>, failure: &Failure) -> bool {
+fn has_accepted_format(request: &ParsedRequest<'_>, failure: &Failure) -> bool {
     if matches!(request.raw.headers, Headers::Operation(_)) {
         return false;
     }
@@ -141,7 +145,7 @@ fn has_accepted_format(request: &Request<'_>, failure: &Failure) -> bool {
 }
 
 /// The failure of Cosmos DB in place of that of Azure Storage. Other failures were not recorded.
-fn in_cosmos(failure: Failure, request: &Request<'_>) -> Failure {
+fn in_cosmos(failure: Failure, request: &ParsedRequest<'_>) -> Failure {
     let operation = request.operation_or_other();
     let table = request.resource().ok().and_then(Resource::table);
     if let (StatusCode::NOT_FOUND, Some(name)) = (failure.status, table)

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::super::{JournalEntry, StoredEntity, Written};
+use super::super::{AppliedWrite, JournalEntry, StoredEntity};
 use crate::edm::EdmDateTime;
 use crate::policies::Policies;
 use crate::row::StoredKey;
@@ -38,7 +38,7 @@ pub(super) fn write(entry: &JournalEntry, mut add: impl FnMut(&[u8])) {
                 content.clear();
                 content.push(WRITTEN);
                 push(&mut content, table);
-                for Written { key, row } in rows {
+                for AppliedWrite { key, row } in rows {
                     push_row(&mut content, key, row.as_ref());
                 }
                 add(&content);
@@ -143,7 +143,7 @@ impl<'c> Content<'c> {
         std::mem::take(&mut self.0)
     }
 
-    fn row(&mut self) -> Option<Written> {
+    fn row(&mut self) -> Option<AppliedWrite> {
         let key = StoredKey::new(self.text()?, self.text()?);
         let row = match self.byte()? {
             0 => None,
@@ -153,6 +153,6 @@ impl<'c> Content<'c> {
             }
             _ => return None,
         };
-        Some(Written { key, row })
+        Some(AppliedWrite { key, row })
     }
 }

@@ -3,18 +3,18 @@
 use std::sync::Barrier;
 use std::thread;
 
-use super::super::{Change, Condition, Update};
+use super::super::{Precondition, RowChange, RowUpdate};
 use super::*;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmCow;
 
-fn put(partition: &str, row: &str, number: i32) -> Write<'static> {
+fn put(partition: &str, row: &str, number: i32) -> StagedWrite<'static> {
     let properties = vec![("N".into(), EdmCow::Int32(number))];
-    let change = Change::Update(Update::replace(row, properties), Condition::None);
-    Write::new(StoredKey::new(partition, row), change)
+    let change = RowChange::Update(RowUpdate::replace(row, properties), Precondition::None);
+    StagedWrite::new(StoredKey::new(partition, row), change)
 }
 
-fn apply(table: &Table, writes: &[Write<'_>]) {
+fn apply(table: &Table, writes: &[StagedWrite<'_>]) {
     table.apply(writes, || EdmDateTime::MIN, |_| {}).unwrap();
 }
 
@@ -26,7 +26,7 @@ fn a_locked_partition_does_not_block_another() {
     let (started, done) = (Barrier::new(2), Barrier::new(2));
     thread::scope(|scope| {
         scope.spawn(|| {
-            let wait = |_: &[Written]| {
+            let wait = |_: &[AppliedWrite]| {
                 started.wait();
                 done.wait();
             };
@@ -64,13 +64,13 @@ fn a_scan_misses_no_row() {
 fn a_merge_of_a_changed_row_is_computed_again() {
     let table = Table::new("T", EdmDateTime::MIN);
     apply(&table, &[put("p", "r", 1)]);
-    let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
+    let merge = RowUpdate::merge(vec![("M".into(), EdmCow::Int32(2))]);
     let key = StoredKey::new("p", "r");
-    let mut write = Write::new(key, Change::Update(merge, Condition::Exists));
+    let mut write = StagedWrite::new(key, RowChange::Update(merge, Precondition::Exists));
     write.prepare(table.get(("p", "r")).as_ref(), ServiceDialect::default());
     apply(&table, &[put("p", "r", 3)]);
     let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
-    assert_eq!(stale.unwrap_err(), Refused::Stale);
+    assert_eq!(stale.unwrap_err(), WriteRefusal::Stale);
     write.prepare(table.get(("p", "r")).as_ref(), ServiceDialect::default());
     apply(&table, &[write]);
     let row = table.get(("p", "r")).unwrap();
@@ -126,8 +126,8 @@ fn writers_that_empty_and_fill_a_partition_lose_no_row() {
                 for number in 0..500 {
                     apply(table, &[put("p", &row, number)]);
                     assert!(table.get(("p", &row)).is_some());
-                    let change = Change::Delete(Condition::Exists);
-                    apply(table, &[Write::new(StoredKey::new("p", &*row), change)]);
+                    let change = RowChange::Delete(Precondition::Exists);
+                    apply(table, &[StagedWrite::new(StoredKey::new("p", &*row), change)]);
                 }
             });
         }
