@@ -12,4 +12,4 @@ pub(crate) use field::{Codec, DefaultValue, FieldAttrs, ProjectedAttrs, Role, Ta
 pub(crate) use index::IndexOptions;
 pub(crate) use item::{Item, Place};
 pub(crate) use policy::{Accept, Policy, Reading};
-pub(crate) use variant::VariantAttrs;
+pub(crate) use variant::{VariantAttrs, held_type};

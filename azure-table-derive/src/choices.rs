@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use proc_macro2::Ident;
 use quote::ToTokens as _;
-use syn::ext::IdentExt as _;
 use syn::{Data, DeriveInput, Expr, Fields, Type};
 
-use crate::attr::{ContainerAttrs, Place, VariantAttrs};
+use crate::attr::{ContainerAttrs, Place, VariantAttrs, held_type};
 use crate::errors::Errors;
 
 pub(crate) struct Choices<'a> {
@@ -60,15 +59,7 @@ impl<'a> Choices<'a> {
             let ident = &variant.ident;
             if let Some(item) = &attrs_of.other {
                 let held = if attrs.as_i32 { "i32" } else { "String" };
-                let Fields::Unnamed(fields) = &variant.fields else {
-                    errors.report(
-                        ident,
-                        format!("`{ident}` must hold all other values: write `{ident}({held})`"),
-                    );
-                    continue;
-                };
-                let [ty] = fields.unnamed.iter().map(|field| &field.ty).collect::<Vec<_>>()[..]
-                else {
+                let Some(ty) = held_type(&variant.fields) else {
                     errors.report(
                         ident,
                         format!("`{ident}` must hold all other values: write `{ident}({held})`"),
@@ -93,13 +84,7 @@ impl<'a> Choices<'a> {
                     errors.report(text, "the variants are stored as their numbers: write `= number` behind the variant");
                 }
             }
-            let name = match &attrs_of.rename {
-                Some(rename) => rename.value(),
-                None => attrs
-                    .rename_all
-                    .unwrap_or_default()
-                    .apply_to_variant(&ident.unraw().to_string()),
-            };
+            let name = attrs_of.name(ident, attrs.rename_all);
             let aliases: Vec<String> = attrs_of.aliases.iter().map(syn::LitStr::value).collect();
             for known in std::iter::once(&name).chain(&aliases) {
                 if let Some(first) = by_name.insert(known.clone(), ident) {

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use proc_macro2::Ident;
 use quote::ToTokens as _;
-use syn::ext::IdentExt as _;
-use syn::{Data, DeriveInput, Fields, Generics, Type};
+use syn::{Data, DeriveInput, Generics, Type};
 
-use crate::attr::{ContainerAttrs, Discriminator, Place, VariantAttrs};
+use crate::attr::{ContainerAttrs, Discriminator, Place, VariantAttrs, held_type};
 use crate::errors::Errors;
 use crate::model::refuse_lifetimes;
 use crate::name;
@@ -71,15 +70,12 @@ impl<'a> Kinds<'a> {
         for variant in &data.variants {
             let attrs_of = VariantAttrs::read(&variant.attrs, Place::Kind, &mut errors);
             let ident = &variant.ident;
-            let ty = match &variant.fields {
-                Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
-                _ => {
-                    errors.report(
-                        ident,
-                        format!("`{ident}` must hold one entity: write `{ident}(Entity)` with a struct that derives TableEntity"),
-                    );
-                    continue;
-                }
+            let Some(ty) = held_type(&variant.fields) else {
+                errors.report(
+                    ident,
+                    format!("`{ident}` must hold one entity: write `{ident}(Entity)` with a struct that derives TableEntity"),
+                );
+                continue;
             };
             if let Some(item) = &attrs_of.other {
                 if other.is_some() {
@@ -88,13 +84,7 @@ impl<'a> Kinds<'a> {
                 other = Some((ident, ty));
                 continue;
             }
-            let name = match &attrs_of.rename {
-                Some(rename) => rename.value(),
-                None => attrs
-                    .rename_all
-                    .unwrap_or_default()
-                    .apply_to_variant(&ident.unraw().to_string()),
-            };
+            let name = attrs_of.name(ident, attrs.rename_all);
             if let Some(first) = by_name.insert(name.clone(), ident) {
                 let at = attrs_of
                     .rename

@@ -1,7 +1,10 @@
-use syn::{Attribute, LitStr};
+use proc_macro2::Ident;
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Fields, LitStr, Type};
 
 use super::item::{Item, Items, Place};
 use crate::errors::Errors;
+use crate::rename::RenameRule;
 
 /// The attributes of a variant.
 pub(crate) struct VariantAttrs {
@@ -25,5 +28,21 @@ impl VariantAttrs {
             );
         }
         Self { rename, aliases, other }
+    }
+
+    /// The stored name of the variant.
+    pub(crate) fn name(&self, ident: &Ident, rename_all: Option<RenameRule>) -> String {
+        self.rename.as_ref().map_or_else(
+            || rename_all.unwrap_or_default().apply_to_variant(&ident.unraw().to_string()),
+            LitStr::value,
+        )
+    }
+}
+
+/// The type of the only field, which has no name.
+pub(crate) fn held_type(fields: &Fields) -> Option<&Type> {
+    match fields {
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(&fields.unnamed[0].ty),
+        _ => None,
     }
 }
