@@ -112,7 +112,8 @@ impl<'c> Rounds<'c> {
             match self.results.iter_mut().find(is_same) {
                 Some(earlier) => *earlier = WriteResult { index: earlier.index, ..result },
                 None => {
-                    self.results.push(WriteResult { index: self.results.len() as u64, ..result })
+                    let index = self.results.len() as u64;
+                    self.results.push(WriteResult { index, ..result });
                 }
             }
         }

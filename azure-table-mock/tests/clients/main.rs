@@ -33,9 +33,9 @@ async fn with_blogs() -> MockTableService {
 
 #[test]
 fn values_can_be_sent_shared_and_cloned() {
-    fn has<T: Send + Sync + Clone>() {}
-    has::<azure_table_mock::DiskStatus>();
-    has::<azure_table_mock::SeedError>();
     fn is_shared<T: Send + Sync>() {}
+    fn is_value<T: Send + Sync + Clone>() {}
+    is_value::<azure_table_mock::DiskStatus>();
+    is_value::<azure_table_mock::SeedError>();
     is_shared::<azure_table_mock::Seed>();
 }
