@@ -11,8 +11,8 @@ use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, Proof, RetryPolicy,
-    TableClient, TableEntity, TableServiceClient,
+    DynamicEntity, ErrorCode, ErrorKind, IfMatch, Metadata, Outcome, PayloadFormat, Proof,
+    RetryPolicy, TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_tests::scripted::{Scripted, response};
 use bytes::Bytes;

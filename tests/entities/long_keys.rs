@@ -9,8 +9,8 @@ use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
-    DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, Proof, RetryPolicy, TableClient,
-    TableServiceClient, TableServiceClientBuilder,
+    DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, Proof, RetryPolicy,
+    TableClient, TableServiceClient, TableServiceClientBuilder,
 };
 
 /// Keys of 9,216 bytes each in a URL, which together are more than the 16 KiB that it has.

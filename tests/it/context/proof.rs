@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table_client::context::{
-    EntityState, SaveOptions, SaveOutcome, SaveReport, TableContext,
-};
+use azure_table_client::client::WriteOutcome;
+use azure_table_client::context::{EntityState, SaveOptions, SaveReport, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{Confirmation, ErrorKind, Operation, Proof, RetryPolicy};
 use azure_table_tests::scripted::{Scripted, Step, is_write, on};
@@ -39,14 +38,14 @@ fn reads(mock: &MockTableService) -> usize {
 /// The outcomes in the report, in the order of the row keys.
 fn outcomes(report: &SaveReport) -> Vec<Result<Confirmation, &'static str>> {
     let mut results: Vec<_> = report.results.iter().collect();
-    results.sort_by(|a, b| a.key.row_key.cmp(&b.key.row_key));
-    let outcome = |outcome: &SaveOutcome| match outcome {
-        SaveOutcome::Applied { confirmation, .. } => Ok(*confirmation),
-        SaveOutcome::Unknown(error) => {
+    results.sort_by_key(|result| result.key.as_ref().map(|key| key.row_key.clone()));
+    let outcome = |outcome: &WriteOutcome| match outcome {
+        WriteOutcome::Applied { confirmation, .. } => Ok(*confirmation),
+        WriteOutcome::Unknown(error) => {
             assert!(!error.state_matches());
             Err("unknown")
         }
-        SaveOutcome::Failed(_) => Err("failed"),
+        WriteOutcome::Failed(_) => Err("failed"),
         _ => Err("other"),
     };
     results.into_iter().map(|result| outcome(&result.outcome)).collect()
