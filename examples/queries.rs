@@ -5,10 +5,11 @@
 
 use std::error::Error;
 
+use azure_table_client::client::Continuation;
 use azure_table_client::client::TableSet;
 use azure_table_client::entity::Descending;
 use azure_table_client::filter::Projection;
-use azure_table_client::{Continuation, DynamicEntity, TableClient, TableEntity, filter};
+use azure_table_client::{DynamicEntity, TableClient, TableEntity, filter};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use futures_util::TryStreamExt as _;
 

@@ -42,6 +42,6 @@ pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, Servi
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::{Location, ResponseInfo, WriteOutcome, WriteResult};
 pub use crate::pipeline::{FailedAttempt, LocationMode};
-pub use crate::query::{EntityStream, Page, Pages, QueryCost, Results};
+pub use crate::query::{Continuation, EntityStream, Page, Pages, QueryCost, Results};
 #[doc(inline)]
 pub use azure_table_protocol::{IntoIfMatch, ServiceVersion};

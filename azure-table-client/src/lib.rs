@@ -130,7 +130,6 @@ pub use crate::client::table::TableClient;
 pub use crate::error::{Error, ErrorKind, Outcome};
 pub use crate::operation::{Confirmation, Proof, Stored, Written};
 pub use crate::pipeline::RetryPolicy;
-pub use crate::query::Continuation;
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[doc(inline)]

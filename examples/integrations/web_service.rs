@@ -35,10 +35,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use azure_table_client::client::Continuation;
 use azure_table_client::limits::{LimitError, check_key};
-use azure_table_client::{
-    Continuation, Error, IfMatch, TableClient, TableEntity, TableServiceClientBuilder,
-};
+use azure_table_client::{Error, IfMatch, TableClient, TableEntity, TableServiceClientBuilder};
 use failure::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;

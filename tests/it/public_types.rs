@@ -15,7 +15,7 @@ macro_rules! assert_traits {
 #[test]
 fn values_can_be_sent_shared_and_cloned() {
     assert_traits!(Send, Sync, Clone:
-        client::Confirmation, client::Continuation, client::Dialect, DynamicEntity, client::ETag,
+        client::Confirmation, client::client::Continuation, client::Dialect, DynamicEntity, client::ETag,
         client::EntityKey, client::Error, client::ErrorCode, client::ErrorKind, client::IfMatch,
         client::Metadata, client::Operation, client::Outcome, client::PayloadFormat, client::RetryPolicy,
         client::TableServiceClient, client::Written,

@@ -293,7 +293,8 @@ impl<E, T> Query<E, T> {
     /// follow. Without rows to [`take`](Self::take), it is empty and no request is sent.
     ///
     /// ```
-    /// use azure_table_client::{Continuation, DynamicEntity, mock::MockTableService};
+    /// use azure_table_client::client::Continuation;
+    /// use azure_table_client::{DynamicEntity, mock::MockTableService};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), azure_table_client::Error> {

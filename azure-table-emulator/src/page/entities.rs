@@ -1,9 +1,10 @@
 //! The pages of a table's rows.
 
+use azure_table_client::client::Continuation;
 use azure_table_client::client::{Query, QueryPlan};
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::filter::{CompareOp, Filter, PlanKind};
-use azure_table_client::{Continuation, DynamicEntity, ETag, Error, TableClient};
+use azure_table_client::{DynamicEntity, ETag, Error, TableClient};
 use url::form_urlencoded;
 
 use super::fields::query_of;

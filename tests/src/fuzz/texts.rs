@@ -1,11 +1,10 @@
 //! Texts from users: filters, connection strings, continuations, checkpoints.
 
 use azure_table_client::bulk::Checkpoint;
+use azure_table_client::client::Continuation;
 use azure_table_client::filter::Filter;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{
-    Continuation, DynamicEntity, ErrorKind, RetryPolicy, TableClient, TableServiceClient,
-};
+use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableClient, TableServiceClient};
 use http::HeaderValue;
 
 use super::canned::{block_on, response, transport};
