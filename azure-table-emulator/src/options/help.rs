@@ -37,12 +37,14 @@ HTTPS (the port serves either HTTP or HTTPS):
 Page and control:
   --no-page                Do not serve the page at /-/
   --read-only              Page and control change nothing
-  --control-token TOKEN    Require this token for both [see Secrets]
+  --control-token TOKEN    Require this bearer token, which is the password of the page [see Secrets]
   --control-token-file F   The same, read from a file
 
 Log:
-  --log [text|json]        Print a line for each request to standard error
-  -d, --debug FILE         Append these lines to a file
+  --log [text|json]        Print a line for each request to standard error: time, method, URL without
+                           signature, status, cost and duration
+  -d, --debug FILE         Append these lines to a file. Requests do not wait for it: if it is too slow,
+                           lines are dropped, and a line states their number
 
 Secrets:
   Other users of this machine see --account-key, --pwd and --control-token in the list of processes.
@@ -54,7 +56,7 @@ Other commands:
 
 Options of azurite-table:
   --tableHost, --tablePort, -l/--location, -L are --host, --port, --data and --loose.
-  --tableKeepAliveTimeout SECONDS  Close idle connections after this time
+  --tableKeepAliveTimeout SECONDS  Close idle connections after this time [default: 120]
   --disableProductStyleUrl         Expect the account in the path, never in the host name
   --inMemoryPersistence            Keep the tables in memory, which is the default here
   -s, --silent                     Print no line for a request, which is the default here
@@ -62,8 +64,10 @@ Options of azurite-table:
   there is no telemetry.
 
 Each option of this program has a variable: --max-connections is AZURE_TABLE_EMULATOR_MAX_CONNECTIONS.
-The value 1 or true switches an option on. AZURE_TABLE_EMULATOR_ACCOUNTS, or AZURITE_ACCOUNTS, sets
-several accounts as name:key[:key2];name2:key. An argument overrides its variable.
+The value 1 or true switches an option on. An argument overrides its variable. Irregular variables:
+  AZURE_TABLE_EMULATOR_ACCOUNTS or AZURITE_ACCOUNTS  Accounts as name:key[:key2];name2:key
+  AZURE_TABLE_EMULATOR_ALLOW_HOST                    Names, separated by commas
+  AZURE_TABLE_EMULATOR_KEEP_ALIVE                    --tableKeepAliveTimeout
 
 The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and its page at /-/.
 ";

@@ -1,6 +1,7 @@
 //! The stored access policies of a table.
 //!
-//! Source: [Get Table ACL][get] and [Set Table ACL][set].
+//! Source: [Get Table ACL][get] and [Set Table ACL][set]. The live test of the official Python client for tokens of Entra ID
+//! (`test_aad_access_policy_error`) uses a table that does not exist, so it passes whether the service accepts them or not.
 //!
 //! [get]: https://learn.microsoft.com/rest/api/storageservices/get-table-acl
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl

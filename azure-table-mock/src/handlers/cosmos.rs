@@ -1,4 +1,22 @@
-//! The requests and responses of Cosmos DB, as methods of the service's dialect: what differs from Azure Storage.
+//! The requests and responses of Cosmos DB that differ from those of Azure Storage, as methods of the service's dialect.
+//!
+//! `azure-table-emulator/docs/cosmos.md` lists the rules that users meet, with their sources. The recordings also show the
+//! form of the responses:
+//!
+//! | subject | form |
+//! |---|---|
+//! | headers | `Content-Type`, `ETag`, `Location`, `Preference-Applied`, `x-ms-request-id`, `Date`; none of `x-ms-version`, `Cache-Control`, `X-Content-Type-Options`, `DataServiceId` or `x-ms-client-request-id` |
+//! | media type of a response | the accepted one as the request writes it: `application/json;odata=minimalmetadata`, without `streaming` and `charset`. The service of 2024 writes a space: `application/json; odata=fullmetadata`. |
+//! | media type of an error | the accepted one for reads, and for inserts and creations with a valid body; otherwise `application/json;odata=fullmetadata` |
+//! | PUT that accepts `*/*` | 415 `MediaTypeNotSupported`; a DELETE and a batch may accept anything |
+//! | metadata of an entity | `…/Blogs/$metadata#Blogs/@Element`; a selection is not repeated |
+//! | metadata of a page or table | `…/$metadata#Blogs`, after the rows or the name |
+//! | order of members | `odata.type`, `odata.id`, `odata.editLink`, `odata.metadata`, `odata.etag`, PartitionKey, RowKey, the properties, Timestamp |
+//! | times in bodies | seven digits: `2020-12-18T15:42:52.0000000Z` |
+//! | upserts | 204 with `Content-Type`, which updates with `If-Match` do not have |
+//! | error body | `{"odata.error":{"code":…,"message":{"lang":"en-us","value":"…\nRequestID:…\n"}}}`; statuses other than 404, 409 and 412 have a line with an `ActivityId` in the message |
+//! | parts of a batch | `ETag`, `Preference-Applied`, `Location`, `Content-Type`, and a `Content-ID` that counts from 1 regardless of the request |
+//! | a failed operation of a batch | one part without `Content-ID`. Its message always begins with the index: `0:The specified …`, except if the table is missing (recorded for merges and deletions). |
 
 mod failures;
 
