@@ -9,7 +9,7 @@ use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// The exit codes of the program, which `docs/exit_codes.md` documents.
+/// The exit codes of the program, which `README.md` documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {

@@ -21,12 +21,16 @@ pub(crate) struct Sas {
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<String>,
     /// Letters: r(ead) a(dd) u(pdate) d(elete); for the account also w(rite) l(ist) c(reate)
+    ///
+    /// l lists tables, c creates them, w creates them and changes settings. An upsert needs au.
     #[arg(long, short, value_name = "LETTERS", required_unless_present = "policy")]
     pub(crate) permissions: Option<String>,
     /// Time of its end, or its lifetime: 2027-01-01T00:00:00Z, 90m, 12h, 7d
     #[arg(long, value_name = "TIME", required_unless_present = "policy")]
     pub(crate) expires: Option<Moment>,
     /// Time of its start; the default is at once
+    ///
+    /// Clocks differ: a start in the future may be refused for a while.
     #[arg(long, value_name = "TIME")]
     pub(crate) starts: Option<EdmDateTime>,
     /// For the account, letters: s(ervice) c(ontainer: tables) o(bject: rows); the default is all
@@ -47,19 +51,25 @@ pub(crate) struct Sas {
     /// Last RowKey of the last partition
     #[arg(long, value_name = "KEY", requires = "table")]
     pub(crate) end_row_key: Option<String>,
-    /// Stored access policy of the table, which has the terms that are not given
+    /// Stored access policy of the table; it supplies the permissions and times that are not given
+    ///
+    /// Removing the policy from the table revokes the signature.
     #[arg(long, value_name = "ID", requires = "table")]
     pub(crate) policy: Option<String>,
     /// Only requests from this address, or from a range: 10.0.0.1-10.0.0.9
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) ip: Option<Addresses>,
-    /// Permit plain HTTP too
+    /// Permit plain HTTP too, which emulators without a certificate need
     #[arg(long)]
     pub(crate) http: bool,
     /// Print the address of the table, or of the service, with the signature
+    ///
+    /// Fails if the signature does not permit the protocol of the address.
     #[arg(long)]
     pub(crate) url: bool,
     /// Sign with a key of Microsoft Entra ID, which lives for 7 days at most; needs --entra
+    ///
+    /// The user needs a role such as Storage Table Delegator. Not tried on a live account.
     #[arg(long, requires = "table", conflicts_with = "policy")]
     pub(crate) user_delegation: bool,
 }

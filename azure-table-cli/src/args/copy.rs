@@ -35,7 +35,9 @@ pub(crate) struct Copy {
     /// Create the target table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Continue an unfinished copy; without one, begin
+    /// Continue an unfinished copy
+    ///
+    /// Without a checkpoint, the copy begins; with --mode insert, replace or merge, this is an error.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]
@@ -53,7 +55,7 @@ pub(crate) struct Copy {
     /// Writes in flight
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
-    /// Time after which a partition without any success is given up
+    /// Time after which a partition of the target without any success is given up: no more of its rows are sent
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub(crate) give_up_after: u64,
     /// Rows of the source, for example from `count`: the progress then shows the remaining time
@@ -100,7 +102,7 @@ pub(crate) struct Diff {
     /// Form of the differences
     #[arg(long, short, value_enum, default_value_t = Lines::Text)]
     pub(crate) output: Lines,
-    /// Rows of A and B together: the progress then shows the remaining time
+    /// Rows of A and B together: the progress then shows the remaining time of the reading, without that of sorting
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
     #[command(flatten)]
@@ -120,13 +122,15 @@ pub(crate) enum Lines {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Sides {
-    /// Connection of the first table: env:NAME, file:PATH, prompt, emulator or entra:URL
+    /// Connection of the first table [default: the account of --connection-from and the variables]
+    ///
+    /// One of env:NAME, file:PATH, prompt, emulator and entra:URL.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) from: Option<Source>,
-    /// Connection of the second table
+    /// Connection of the second table, in the same forms and with the same default
     #[arg(long, value_name = "SOURCE")]
     pub(crate) to: Option<Source>,
-    /// Service of the first table, if the name of its address does not show it
+    /// Service of the first table, if its address does not show it: a custom domain, or an emulator of Cosmos DB
     #[arg(long, value_enum)]
     pub(crate) from_dialect: Option<DialectName>,
     /// Service of the second table

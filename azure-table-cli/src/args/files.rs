@@ -29,13 +29,15 @@ pub(crate) struct Export {
     /// Export only these properties, separated by commas, and the keys
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Key ranges that are read at the same time
+    /// Key ranges that are read at the same time, for large tables; the rows stay in key order
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
     /// Export the Timestamp and the ETag of each row too
     #[arg(long)]
     pub(crate) system: bool,
     /// Columns of a CSV file, such as `Rating@Edm.Int32,Text@Edm.String` [default: all properties of all rows]
+    ///
+    /// A property without a column is an error.
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) columns: Option<Columns>,
     /// Form of DateTime values in a Parquet file
@@ -54,6 +56,8 @@ pub(crate) struct Export {
     #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) save_every: u64,
     /// Rows of the table, for example from `count`: the progress then shows the remaining time
+    ///
+    /// The service does not report the number.
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
 }
@@ -77,7 +81,7 @@ pub(crate) struct Import {
     /// Create the table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Writes in flight
+    /// Writes in flight; fewer while the service throttles
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
     /// Continue the run that left the checkpoint, or begin if there is none
@@ -89,7 +93,7 @@ pub(crate) struct Import {
     /// Time between two saves of the checkpoint, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) save_every: u64,
-    /// List of refused rows [default: FILE.refused]
+    /// List of refused rows [default: FILE.refused, or TABLE.refused for standard input and pipes]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
 }

@@ -26,6 +26,8 @@ pub(crate) struct Count {
     #[arg(long, short, value_enum, default_value_t = Lines::Text, requires = "by_partition")]
     pub(crate) output: Lines,
     /// Rows of the table, for example from an earlier count: the progress then shows the remaining time
+    ///
+    /// The service does not report the number.
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
 }

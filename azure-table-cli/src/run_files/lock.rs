@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 
-/// An exclusive lock on a file of its own, which exists only while a run holds it. After a crash the file may stay; it
-/// keeps no run from beginning.
+/// An exclusive lock on a file of its own, which exists only while a run holds it. After a crash the file may stay; a
+/// later run can lock it.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -43,7 +43,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The file keeps no other run from beginning.
+        // A file that stays does not block other runs.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,6 +1,8 @@
 //! A copy whose requests fail and whose process is killed copies each row once.
 //!
-//! `AZURE_TABLE_TESTS_FULL=1` copies 200,000 rows with at least 20 kills; otherwise a few thousand with at least 5.
+//! `AZURE_TABLE_TESTS_FULL=1`, which `.ci/run rows` sets, copies 200,000 rows with at least 20 kills; otherwise a few thousand
+//! with at least 5. Kills (SIGKILL) and interruptions (SIGINT) happen at random moments, and each run is resumed. Then `diff`
+//! must find no difference, `count` each row, and the number of copied rows must be exact.
 
 use std::path::Path;
 use std::process::{Child, Command};

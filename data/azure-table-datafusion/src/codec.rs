@@ -19,7 +19,9 @@ use crate::Connections;
 /// A plan contains the [name](crate::AzureTable::connection) of the connection, the table, its schema and the filters. Each
 /// process resolves the name by its own [`Connections`], so that no credential is sent.
 ///
-/// The scheduler of a cluster needs the connection too: it finds the ranges of keys.
+/// The client, the scheduler and every executor of Ballista use this codec: `with_ballista_logical_extension_codec` and
+/// `with_ballista_physical_extension_codec` of the client's session, `override_logical_codec` and `override_physical_codec` of
+/// the others. The scheduler needs the connection too: it finds the ranges of keys.
 #[derive(Debug, Clone)]
 pub struct AzureTableCodec {
     connections: Arc<dyn Connections>,

@@ -3,7 +3,14 @@
 //! The mock decides the points that the documentation leaves open in one way. [`OtherService`] decides them in the other way, so
 //! that the results cannot depend on them. Each forbidden push is forced once, to prove that the queries notice it.
 //!
-//! `AZURE_TABLE_TESTS_SEED` chooses other queries.
+//! The queries have joins, groups, `DISTINCT`, `ORDER BY`, `LIMIT` and `OFFSET` over all types, with NaN, -0.0, missing and mixed
+//! values and supplementary characters in keys and texts. `AZURE_TABLE_TESTS_SEED` chooses other queries. With the default,
+//! `cargo test -p azure-table-datafusion differential -- --nocapture` prints
+//!
+//! ```text
+//! Mock: 500 queries; conditions pushed exact: 169, inexact: 357, not: 403; 332 queries in several ranges
+//! Other: 500 queries; conditions pushed exact: 169, inexact: 357, not: 403; 357 queries in several ranges
+//! ```
 
 mod compare;
 mod data;

@@ -53,8 +53,8 @@ impl AzureTable {
 
     /// Infers the schema from the first `rows` rows of the table.
     ///
-    /// Properties that these rows do not have have no column: their values are in the rest column of
-    /// [`Mixed::Rest`](azure_table_arrow::Mixed::Rest), or an error of [`new`](Self::new).
+    /// A property gets a column only if one of these rows has it. The values of other properties go to the rest column of
+    /// [`Mixed::Rest`](azure_table_arrow::Mixed::Rest), or are an error of [`new`](Self::new).
     ///
     /// # Errors
     /// The query fails, or the schema cannot be inferred; see [`TableSchema::infer`].

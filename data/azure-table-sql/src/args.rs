@@ -28,24 +28,30 @@ pub(crate) struct Args {
     #[arg(long, short, value_enum)]
     output: Option<OutputFormat>,
     /// Write the result of a single query to a file
+    ///
+    /// Until it is complete, the file has a name of its own; it is removed if the query fails or is interrupted.
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
     /// Replace the file of --to without a question
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// First rows of each table from which its columns are inferred, or all
+    ///
+    /// all reads each table that a query names a second time.
     #[arg(long, value_name = "ROWS", default_value = "1000")]
     pub(crate) sample: Sample,
     /// Handling of values without a column of their type
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) mixed: MixedValues,
     /// Columns of a table instead of inferred ones: Blogs=Rating:Edm.Int32,Text:Edm.String
+    ///
+    /// Once for each table. The name of the table is not case-sensitive.
     #[arg(long, value_name = "TABLE=COLUMNS")]
     pub(crate) columns: Vec<TableColumns>,
     /// Form of Edm.DateTime
     #[arg(long, value_enum, default_value = "nanos")]
     pub(crate) datetimes: Datetimes,
-    /// Key ranges of a large table that are read at the same time
+    /// Key ranges of a large table that are read at the same time; by default as many as the machine has cores
     #[arg(long, value_name = "COUNT")]
     pub(crate) partitions: Option<usize>,
 }
@@ -59,7 +65,7 @@ pub(crate) enum OutputFormat {
     Csv,
     /// A JSON object per row, without the columns that are null; NaN and infinities are texts
     Jsonl,
-    /// A Parquet file
+    /// A Parquet file with the compression Snappy; a row group of up to 64 MiB is in memory
     Parquet,
 }
 

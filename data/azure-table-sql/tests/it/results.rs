@@ -60,7 +60,7 @@ fn doubles_that_are_not_numbers_are_the_texts_of_the_service() {
     assert_eq!(shown.done(), expected);
 }
 
-/// The README states it.
+/// `data/README.md` states it.
 #[test]
 fn csv_has_an_empty_field_for_null_and_for_an_empty_text() {
     let emulator = Emulator::start();
