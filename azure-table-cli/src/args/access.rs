@@ -56,7 +56,7 @@ pub(crate) struct Sas {
     /// Removing the policy from the table revokes the signature.
     #[arg(long, value_name = "ID", requires = "table")]
     pub(crate) policy: Option<String>,
-    /// Only requests from this address, or from a range: 10.0.0.1-10.0.0.9
+    /// Only requests from this IPv4 address, or from a range: 10.0.0.1-10.0.0.9
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) ip: Option<Addresses>,
     /// Permit plain HTTP too, which emulators without a certificate need

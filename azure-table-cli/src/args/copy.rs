@@ -49,10 +49,10 @@ pub(crate) struct Copy {
     /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
-    /// Key ranges of the source that are read at the same time
+    /// Key ranges of the source that are read at the same time, 1 to 256
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
-    /// Writes in flight
+    /// Writes in flight, 1 to 1024
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
     /// Time after which a partition of the target without any success is given up: no more of its rows are sent
@@ -96,7 +96,7 @@ pub(crate) struct Diff {
     /// Format of the file, if its name does not show it
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
-    /// Key ranges of a table that are read at the same time
+    /// Key ranges of a table that are read at the same time, 1 to 256
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
     /// Form of the differences

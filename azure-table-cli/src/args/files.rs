@@ -29,7 +29,7 @@ pub(crate) struct Export {
     /// Export only these properties, separated by commas, and the keys
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Key ranges that are read at the same time, for large tables; the rows stay in key order
+    /// Key ranges that are read at the same time, 1 to 256; the rows stay in key order. Worthwhile for large tables
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
     /// Export the Timestamp and the ETag of each row too
@@ -81,7 +81,7 @@ pub(crate) struct Import {
     /// Create the table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Writes in flight; fewer while the service throttles
+    /// Writes in flight, 1 to 1024; fewer while the service throttles
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
     /// Continue the run that left the checkpoint, or begin if there is none
