@@ -1,4 +1,13 @@
 //! Responses in the service's form.
+//!
+//! Recordings show the headers of refused requests; `tests/recorded.rs` names them:
+//!
+//! | refused | headers |
+//! |---|---|
+//! | a part of a batch | `Cache-Control` and `Preference-Applied`, except for a missing table |
+//! | a request for access policies or settings | neither `Cache-Control` nor `X-Content-Type-Options`, but `x-ms-error-code` |
+//! | a request with an invalid signature or version (by the front end) | neither `Cache-Control`, `X-Content-Type-Options` nor `x-ms-version`. The media type has no level of JSON. Only a refusal for the signature has `x-ms-error-code`. |
+//! | any other request | no `x-ms-error-code` |
 
 use std::time::SystemTime;
 
