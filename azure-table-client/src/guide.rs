@@ -107,9 +107,8 @@ pub mod troubleshooting {
 /// | client | page |
 /// |---|---|
 /// | the Rust crate `azure_data_tables` 0.21 | [`azure_data_tables`](migration::azure_data_tables) |
-/// | Azure.Data.Tables (.NET) | [`dotnet`](migration::dotnet) |
+/// | Azure.Data.Tables (.NET), azure-data-tables (Python) | [`official_clients`](migration::official_clients) |
 /// | `DataServiceContext` and `TableServiceContext` (.NET, until 2013) | [`data_service_context`](migration::data_service_context) |
-/// | azure-data-tables (Python) | [`python`](migration::python) |
 ///
 /// Tables need no migration, since the service is the same. Each page states which Edm types the other client
 /// writes, and which attribute reads them into a field of another type.
@@ -118,16 +117,12 @@ pub mod migration {
         #![doc = include_str!("../docs/links.md")]
         #![doc = include_str!("../docs/migration/azure_data_tables.md")]
     }
-    pub mod dotnet {
+    pub mod official_clients {
         #![doc = include_str!("../docs/links.md")]
-        #![doc = include_str!("../docs/migration/dotnet.md")]
+        #![doc = include_str!("../docs/migration/official_clients.md")]
     }
     pub mod data_service_context {
         #![doc = include_str!("../docs/links.md")]
         #![doc = include_str!("../docs/migration/data_service_context.md")]
-    }
-    pub mod python {
-        #![doc = include_str!("../docs/links.md")]
-        #![doc = include_str!("../docs/migration/python.md")]
     }
 }

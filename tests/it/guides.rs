@@ -3,9 +3,6 @@
 use std::fs;
 use std::path::{MAIN_SEPARATOR, Path};
 
-/// The page with a program for another crate.
-const OF_ANOTHER_CRATE: &str = "migration/azure_data_tables.md";
-
 #[test]
 fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../azure-table-client/docs");
@@ -29,7 +26,7 @@ fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
         }
     }
     assert!(programs > 30, "{programs} programs");
-    assert_eq!(left_out, [OF_ANOTHER_CRATE]);
+    assert!(left_out.is_empty(), "{left_out:?}");
 }
 
 #[test]
