@@ -1,4 +1,5 @@
-//! The list of behaviors, and one function for each in the module of its area.
+//! The list of behaviors, and one function for each in the module of its area. To add a behavior, write a function in a module
+//! and list it here.
 
 use std::pin::Pin;
 

@@ -1,6 +1,9 @@
 //! Replies of the real service, recorded in 2017: the client's values, types, versions, continuations
-//! and errors are compared with an independent parser. `tests/recordings/README.md` describes the
-//! recordings. `AZURE_TABLE_TESTS_REPLIES` names a file with more replies.
+//! and errors are compared with an independent parser. `tests/recordings/README.md` lists the
+//! recordings.
+//!
+//! `AZURE_TABLE_TESTS_REPLIES` names a file with more replies, one a line, with the members `url`, `method`, `status`,
+//! `headers` and `body`. The recordings of 2017 in Azure/azure-storage-node, `test/recordings`, are such replies.
 
 mod batches;
 mod reply;

@@ -1,5 +1,25 @@
-//! Recordings of the services, replayed against the mock. `tests/recordings/README.md` describes them and the lists of
-//! differences.
+//! Recordings of the services, replayed against the mock. `tests/recordings/README.md` lists them.
+//!
+//! `differences.tsv` (Azure Storage) and `cosmos.tsv` name the recordings that differ when they are replayed from an empty
+//! account. Any other difference fails the test, and so does a listed recording that does not differ. Most depend on state
+//! that they do not have. The fourth column states how to restore it, and then they must not differ. The columns are the set,
+//! the recording, the rule, the way to restore the state, and the reason. The ways are
+//!
+//! | way | |
+//! |---|---|
+//! | `-` | none |
+//! | `accept` | adds `Accept: */*` to requests without `Accept` |
+//! | `after NAME…` | replays these recordings of the set first |
+//! | `clock TIME` | stops the clock of the mock at this time |
+//! | `fault PLAN` | adds this plan of faults |
+//! | `rows` | stores the rows that the recording lists |
+//! | `settings` | sets the service properties that the recording reads first |
+//! | `storage` | replays the recording against Azure Storage, which it comes from |
+//! | `tables` | creates the tables that the recording lists, in the order of its longest list |
+//!
+//! The tables that a recording uses without creating them always exist when it starts, and service properties last until
+//! the end of a set. A recording has no keys, so requests are signed again: with a wrong key if the service refused the
+//! signature.
 
 mod compare;
 mod multipart;

@@ -1,5 +1,22 @@
-//! Recordings of the service, made by the test suites of the official clients. `tests/recordings/README.md` describes
-//! them.
+//! Recordings of the service, made by the test suites of the official clients. `tests/recordings/README.md` lists the sets.
+//!
+//! Each set is a file `NAME.jsonl`, each line of which is the JSON of a [`Recording`]. The conversion changed this: the
+//! account is `fakeacct` in all hosts, `.table.cosmos.azure.com` became `.table.core.windows.net`, and the texts of shared
+//! access signatures were replaced. Headers without an effect on the comparison were removed: the date, the server, the user
+//! agent, client request IDs, and headers about the connection, the browser and CORS. The recorders had removed keys and
+//! tokens.
+//!
+//! # The complete sets
+//!
+//! The source folders are in the history of public repositories. Newer recordings are in Azure/azure-sdk-assets. Convert the
+//! files to this format, and run with the absolute path of their folder:
+//!
+//! ```sh
+//! AZURE_TABLE_TESTS_RECORDINGS=FOLDER cargo test --no-default-features --test it -- recordings:: --show-output
+//! ```
+//!
+//! Of the complete sets, the mock repeats 454 of 492 recordings of Azure Storage, and 31 more with their state; 192 of 212
+//! of Cosmos DB, and 18 more with their state.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

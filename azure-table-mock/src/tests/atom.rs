@@ -17,6 +17,19 @@ const V2013: (&str, &str) = ("x-ms-version", "2013-08-15");
 const ATOM_BODY: (&str, &str) = ("content-type", "application/atom+xml");
 const ROW: &str = "/Blogs(PartitionKey='Channel9',RowKey='1')";
 
+/// An Atom document that the REST reference shows for [Create Table][create], [Query Tables][tables], [Insert
+/// Entity][insert], [Query Entities][query] or [entity group transactions][batch].
+///
+/// The XML errors of the reference are corrected: quotes in ETags, end tags of another name, and the namespace of Atom
+/// where the page has it with `https`. The batch of the page has an update without `If-Match`, and no lengths; the file has
+/// both. The reply to Query Entities has the null that the page mentions, and the time of the reply to Insert Entity has its
+/// zone.
+///
+/// [create]: https://learn.microsoft.com/rest/api/storageservices/create-table
+/// [tables]: https://learn.microsoft.com/rest/api/storageservices/query-tables
+/// [insert]: https://learn.microsoft.com/rest/api/storageservices/insert-entity
+/// [query]: https://learn.microsoft.com/rest/api/storageservices/query-entities
+/// [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 macro_rules! example {
     ($name:literal) => {
         include_str!(concat!("../../../azure-table-protocol/src/wire/atom/examples/", $name))

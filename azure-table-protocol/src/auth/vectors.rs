@@ -1,4 +1,32 @@
-//! Test vectors of the folder `vectors`, whose README lists their sources.
+//! Checks the strings to sign and the signatures that others publish: all files of the folder `vectors`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `shared_key.json` | strings to sign of `SharedKey`, and canonicalized resources |
+//! | `shared_key_lite.json` | strings to sign of `SharedKeyLite`, with their signatures |
+//! | `table_sas.json` | strings to sign of signatures for a table, with their signatures |
+//! | `account_sas.json` | strings and signatures of accounts |
+//! | `user_delegation.json` | strings to sign of signatures for a table with a user delegation key, with their signatures |
+//!
+//! Each vector names its source:
+//!
+//! - `rest`: the REST reference, [Authorize with Shared Key][key], [Create a service SAS][service] and [Create an account
+//!   SAS][account]. It publishes the strings, and not the keys of its example signatures. These vectors have no signature,
+//!   or one that OpenSSL computed for the public key of the development account (`computed`).
+//! - `computed`: the vectors of `user_delegation.json`, for which no one publishes signatures yet. The strings have the
+//!   order that `sdk/tables/azure-data-tables/.github/skills/azure-data-tables/SKILL.md` of Azure/azure-sdk-for-python
+//!   states, and Python's `hmac` module signed them.
+//! - `js`: the tests of the official JavaScript client, `sdk/tables/data-tables/test/internal` of Azure/azure-sdk-for-js
+//!   (`sharedKeyCredential.spec.ts`, `generateSas.spec.ts`, `fakeTestSecrets.ts`). The keys here are the base64 of the bytes
+//!   that Node.js decodes from its keys.
+//! - `net`: the tests of the official .NET client, `sdk/tables/Azure.Data.Tables/tests/` of Azure/azure-sdk-for-net
+//!   (`TableSharedKeyPipelinePolicyTests.cs`).
+//! - `doctrine`: the tests of doctrine/KeyValueStore (`SharedKeyLiteTest.php`), a client for tables. The key is the base64 of
+//!   the bytes that PHP decodes from its key.
+//!
+//! [key]: https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
+//! [service]: https://learn.microsoft.com/rest/api/storageservices/create-service-sas
+//! [account]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 
 use serde_json::Value;
 
