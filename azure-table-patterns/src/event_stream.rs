@@ -1,6 +1,39 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/event_stream.md")]
+//! # Safety argument
+//!
+//! Two conditions guard each transaction. The head row must have the ETag under which its version was read, so that
+//! a stale attempt is refused. The insert of each event fails if its version exists. Either would suffice for
+//! streams whose rows are intact. Both agree, because the rows are always written together: events beyond the head
+//! row cannot exist, and the head row never goes back.
+//!
+//! An attempt is a transaction under one ETag of the head row. While the head row has that ETag, the attempt may
+//! still be applied, and a second attempt under the same ETag cannot be applied as well. Once the head row has
+//! another ETag, the attempt is dead: either its events follow directly after the version that it was based on, or
+//! they never will. So before an attempt, the append searches its id in all events that are new since the last
+//! search:
+//!
+//! | the search finds | meaning |
+//! |---|---|
+//! | the id | an earlier attempt was applied, by this call, another one, or another program; its versions are the result |
+//! | a new end of the stream, no id | all attempts under earlier ends are dead; for `Version`, this is the conflict |
+//! | the same end as before the failed attempt | the error of the attempt is returned; unless the service refused the only attempt for another reason than being busy, it may still arrive, and the outcome is unknown |
+//! | nothing, because a read failed | unknown: [`Failed`][`Error::Failed`], also if this call has not sent a transaction |
+//!
+//! For `Expected::Version(v)`, the id can only be at `v + 1`: one row is searched, even if the stream has grown. For
+//! `Expected::AtLeast(v)`, the search begins after `v`, at the cost of a page for each 1,000 events. A `v` that the
+//! stream reached only after the first call with this id would hide its events: that is why a repetition has the
+//! same `v`.
+//!
+//! No refusal is trusted without this search. A proxy that delivers a transaction twice may return the 412 or 503 of
+//! one delivery, although the other one was applied.
+//!
+//! A reader needs no lock. Events never change, so pages that are read one after another are a prefix of the order,
+//! and a version that is not the next one is [`InvalidRow`][`Error::InvalidRow`]. All reads use the primary: the
+//! secondary of an account may lack the last events.
+//!
+//! A snapshot is replaced only under the ETag of a snapshot with an earlier version, so that a late request of a
+//! slow program is refused.
 
 mod rows;
 mod search;

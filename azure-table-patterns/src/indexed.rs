@@ -1,6 +1,34 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/indexed.md")]
+//! # Safety argument
+//!
+//! A write of several partitions is an *attempt* with a random id:
+//!
+//! 1. Insert the index row of each new value: `Confirmed` is `false`. A conflict shows another row of the value: its
+//!    entity is checked, and the row is taken over if the entity does not have the value.
+//! 2. One transaction in the entity's partition: insert the **marker** of the attempt, write the entity under its
+//!    ETag, change the rows of indexes within the partition.
+//! 3. Confirm the new rows and delete the rows of old values, each under its ETag. The write is applied already;
+//!    these may fail.
+//!
+//! **An attempt ends once.** To cancel an attempt, a program inserts its marker as cancelled. If that succeeds, the
+//! transaction can never be applied, because it inserts the same row. If the marker exists, its column states how
+//! the attempt ended. The writer does the same after a lost response, which proves its own outcome.
+//!
+//! **An index row is removed only in this order**: read the row; end its attempt, unless it is confirmed; read the
+//! entity; if it lacks the value, delete the row *under the ETag that was read*. Every attempt that could still give
+//! the entity the value has to write the row first. The ETag then differs, and the delete fails. The row of an old
+//! value is read before the transaction, and deleted under that ETag, for the same reason: if a later write gives
+//! the entity the old value again, it takes the row over by a conditional write with its own id, and the delete of
+//! the earlier write fails.
+//!
+//! **Uniqueness follows**: an entity gains a value only by a transaction; the index row of the value exists at that
+//! time, stays as long as the entity has the value, and names one entity.
+//!
+//! **Times.** The grace time affects speed only: with a grace time of zero, writers cancel each other more often. A
+//! marker that was deleted too early would let a late transaction through, so the retention of markers is an
+//! assumption. The sweeper measures the age of a marker by two Timestamps of the service, and does not use the clock
+//! of its machine.
 
 mod attempt;
 mod commit;
@@ -128,8 +156,8 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     ///
     /// # Errors
     /// [`ValueTaken`](Error::ValueTaken); [`Failed`](Error::Failed); [`Contended`](Error::Contended) if other programs
-    /// changed the row of a value in each of 20 rounds; 409 `EntityAlreadyExists`. Before anything is sent: invalid input, which includes an indexed value that is empty, has
-    /// no key of at most 1,024 UTF-16 code units, or is a Double or binary.
+    /// changed the row of a value in each of 20 rounds; 409 `EntityAlreadyExists`. Before anything is sent: invalid input,
+    /// such as an indexed value that is empty, has no key of at most 1,024 UTF-16 code units, or is a Double or binary.
     pub async fn insert(&self, entity: &T) -> Result<Option<ETag>, Error> {
         let values = self.valid(entity)?;
         let key = entity.entity_key().map_err(azure_table_client::Error::from)?;
@@ -138,12 +166,13 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
         self.apply(attempt, write).await
     }
 
-    /// Replaces an entity of this version, and changes its rows in the indexes. Reads the entity first: the rows of its
-    /// former values have to go.
+    /// Replaces an entity of this version, and changes its rows in the indexes. Reads the entity first, to
+    /// delete the rows of its former values.
     ///
     /// [`IfMatch::Any`] replaces any version: after a concurrent write, it reads the entity again, up to 20 times. Like
-    /// such a write of the client, it may be applied twice if a request is repeated. [`Contended`](Error::Contended) is then
-    /// no proof for an update that changes no index: a proxy that delivers a request twice may have had an earlier round applied.
+    /// such a write of the client, it may be applied twice if a request is repeated. For an update that changes no index,
+    /// [`Contended`](Error::Contended) then does not prove that nothing was applied: a proxy that delivers a request twice
+    /// may have delivered an earlier round successfully.
     ///
     /// Returns the new version, like [`insert`](Self::insert).
     ///

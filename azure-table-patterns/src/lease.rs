@@ -1,6 +1,49 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/lease.md")]
+//! # Safety argument
+//!
+//! **Validity.** Let a holder send a write of the lease row at *s* by its clock, and let the service apply it at
+//! *a*, after *s*. The guard is then valid until *s* + TTL − margin. It counts from before the first attempt, since
+//! a retry of the client may report success for an attempt that others saw long before. A contender first sees the
+//! new ETag in a response that arrives after *a*. It takes over with that ETag as the condition, and only when its
+//! own clock has measured the whole TTL since. The service applies the take-over only if the row kept the ETag for
+//! all that time, so no renewal was applied. The holder's validity ended earlier, unless the two clocks differ in
+//! rate by more than the margin allows. `Date` and `Timestamp` play no part, so wall clocks do not matter.
+//!
+//! **Late requests.** Every write names an ETag, or is an insert. The service applies at most one of the writes that
+//! name the same ETag. A late renewal, release, commit or take-over is refused once the row has changed. The
+//! exception is an insert after [`delete`][`Guard::delete`]: a late insert recreates the row with token 1. It has no
+//! holder then, but tokens start again, so the key of a deleted row must not be used for another lease whose tokens
+//! are compared elsewhere; see [`existing`][`Lease::existing`].
+//!
+//! **Unknown outcomes.** Each write leaves `Attempt` and `Writes` in the row, a pair that no other write leaves. The
+//! guard reads the row after a lost response, and after a refusal, which may be the response to the second delivery
+//! of a request that was applied. If the row has the number of this call, the call was applied. If the row has
+//! another ETag and still this `Attempt`, the call is refused for good, and the guard sends it again with the new
+//! ETag; after three rounds, it reports `Contended`. If the row has the same ETag, the guard sends the call again
+//! too, since the service applies at most one of the two; after three rounds the outcome is unknown. If the row
+//! names another holder, the lease is lost. The call was refused if the response states a refusal, and if an applied
+//! write of this call would have kept the other holder out until then; otherwise the outcome is unknown. A release
+//! or a deletion keeps no other program out, so its outcome is unknown whenever the row names another holder. A late
+//! insert may create the row again after a deletion: a row whose number is that of an insert does not disprove the
+//! deletion. A write id of the client proves a write, but the guard never uses the ETag of a row that is not its
+//! own: the next holder's row may still have the id.
+//!
+//! **Acquisitions.** A refusal may be the response to the second delivery of a write that was applied, so the row is
+//! read: with the `Attempt` of this write, the lease is held. An acquisition whose outcome is unknown is not held.
+//! Its row may become visible later; others then wait for its TTL. The [`Lease`] value that sent it recognizes its
+//! `Attempt`, for which it has never created a guard, and acquires the row at once with the next token. Each write
+//! has an `Attempt` of its own, so that two copies of a program, from a snapshot of its memory before the `Attempt`
+//! was drawn, never mistake each other's row for their own.
+//!
+//! **Renewals.** The writes of a guard follow one another: a commit waits for a renewal in flight, so that each
+//! names the version that the one before has left. A renewal never follows a release, whose outcome may be unknown.
+//! The renewals end with the guard, after the one in flight.
+//!
+//! **Paused programs.** A program that is paused, or a machine that sleeps, may find its guard valid for an instant
+//! after it wakes up, and a monotonic clock may not count the sleep. The guard's writes are safe nevertheless; all
+//! others are not. A guard is not released when it is dropped: a drop cannot wait for a response, so the program
+//! would not know whether the lease is free, and a program that stops does not drop anything.
 
 mod fence;
 mod guard;

@@ -1,6 +1,23 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/outbox.md")]
+//! # Safety argument
+//!
+//! - **An item is a lease row.** A worker acquires it by a conditional write with the next token, at once if it is
+//!   free, and otherwise after it has seen one version for the holder's time to live on its own monotonic clock. The
+//!   worker observes versions by the query of each pass. No time of day is compared, also not for the wait after a
+//!   failure.
+//! - **Each write of an item is conditional on the last version that this worker wrote.** A take-over changes the
+//!   version, so all writes of the earlier holder are refused from then on, however late they arrive. The service
+//!   checks this, so no clock matters.
+//! - **`renew` after a read is a proof.** The version of the item is unbroken from the acquisition to the renewal,
+//!   so no other worker held the item until then, and the rows that were read belong to this work. A clock alone
+//!   could not prove it: the program may be paused after it looked at the clock.
+//! - **A write of unknown outcome ends the attempt.** The next attempt begins with the stored row: the progress
+//!   shows whether a `commit` was applied. If a late `commit` arrives after that, the version has changed.
+//! - **`finish` deletes the item with the last effect.** A worker that stops before `finish` leaves the item to the
+//!   next worker; after `finish`, no work is left. A late write finds no item, or a new one with another version.
+//! - **An item whose worker stops in each attempt does not run for ever.** Acquisitions count as attempts, so the
+//!   item is parked.
 
 mod item;
 mod row;
@@ -68,8 +85,8 @@ impl<W: TableEntity> Outbox<W> {
     /// Applies the transaction of a cause together with the insert of an item: both or neither. The item is the last
     /// operation.
     ///
-    /// The cause names the version of a row that it changes, or inserts a row that stays. Otherwise a request that
-    /// arrives twice inserts the item again after the first one is done.
+    /// The cause must name the version of a row that it changes, or insert a row that stays. Otherwise, if the request
+    /// arrives twice and a worker has done the first item before, a second item is inserted and its steps run again.
     ///
     /// An error after a request was sent makes the call read the item back: if the item is that of this call, the call
     /// succeeds. Read the cause again for its new version.
@@ -78,9 +95,15 @@ impl<W: TableEntity> Outbox<W> {
     /// Before anything is sent: another table or partition than the item's, a column of the work with the name of a column
     /// of the outbox, or an operation that the client refuses. The service refuses the whole transaction if it refuses the
     /// cause, and with 409 `EntityAlreadyExists` if the outbox has an item with this RowKey. The [outcome](Error::outcome)
-    /// of 404, 409, 412, 429 and 503 is unknown unless the item is found: a proxy may have delivered the request twice, and a
-    /// worker may have done the item since. [`client`](Error::client) returns the refusal. Read the cause again and decide, as
-    /// after any conflict.
+    /// of 404, 409, 412, 429 and 503 is unknown unless the item of this call is found: a proxy may have delivered the request
+    /// twice, and a worker may have done the item since. [`client`](Error::client) returns the refusal. Read the cause again
+    /// and decide, like after any conflict:
+    ///
+    /// - 409 for an operation of the cause ([`batch_index`](azure_table_client::Error::batch_index)) means that the cause
+    ///   exists, if the program has chosen its key.
+    /// - 409 for the item, the last operation, means only that an item of this RowKey exists.
+    /// - A program that repeats the call until the outcome is known must stop at 409: once the item is done, each
+    ///   repetition is refused by the cause, with an unknown outcome.
     pub async fn enqueue<T: TableEntity>(
         &self,
         transaction: Transaction<T>,

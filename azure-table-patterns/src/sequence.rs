@@ -1,6 +1,15 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/sequence.md")]
+//! # Safety argument
+//!
+//! A block is the numbers from the value of `Next` that was read up to the value that is written. The write is
+//! conditional on the ETag of that read, or it is an insert. The service applies at most one of the writes that name
+//! the same ETag, and at most one insert, so at most one program gets a confirmation for a block, and a late or
+//! repeated write of another one is refused.
+//!
+//! A row that looks as expected is not a confirmation: two programs that reserve 100 numbers each leave the same
+//! row. The calls are therefore `exact`, so that the client does not compare rows after a lost response. A write id,
+//! if the client has a column for it, does prove the write, and then no number is lost.
 
 use std::fmt;
 use std::ops::Range;

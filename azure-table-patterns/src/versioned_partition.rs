@@ -1,6 +1,17 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/versioned_partition.md")]
+//! # Safety argument
+//!
+//! A read requests the header row, then the pages, then the header row again. Each write changes the ETag of the
+//! header row, and an ETag does not return. If both ETags are equal, no write was applied between the two responses,
+//! so all pages are of the same state. If they differ, the second header row is the first one of the next round.
+//! After 8 rounds the result is [`Contended`][`Error::Contended`].
+//!
+//! Late and repeated writes change nothing about that: when they are applied, they change the header row, and under
+//! an ETag that is gone they are refused.
+//!
+//! All these requests use the primary. If one of them could use the secondary of an account, an older header row
+//! could follow newer pages, and two equal ETags would prove nothing.
 
 use std::fmt;
 

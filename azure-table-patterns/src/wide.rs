@@ -1,6 +1,38 @@
 #![doc = include_str!("../docs/links.md")]
-#![doc = include_str!("../docs/pictures.md")]
 #![doc = include_str!("../docs/wide.md")]
+//! # Safety argument
+//!
+//! **One row decides.** A version is current if and only if the header row has its generation. The header changes
+//! only in a transaction under its ETag, which also inserts the parts, or finds them complete. That gives promises 1
+//! to 3. A reader that does not find all parts reads the header again: the version was replaced and its parts were
+//! removed, or, if the header is the same, rows are missing.
+//!
+//! **A large write has an intent row.** It is inserted first, and the swap deletes it under the ETag of that insert.
+//! A program that deletes the intent ends the write for good: every late swap fails. If a late repetition inserts
+//! the intent again, it has another ETag. The parts need no condition, because nothing shows them without a swap.
+//!
+//! **A sweep proves that a generation is dead.** It first sees parts of the generation, and then finds no intent, or
+//! deletes it. From then on, the generation cannot become current any more. The sweep reads the header after that:
+//! if the header has another generation, the parts are dead, because a generation becomes current at most once. Time
+//! only decides how long a sweep waits for a slow writer: an intent must exist unchanged for the whole `grace` on
+//! the sweeper's monotonic clock.
+//!
+//! **The header proves outcomes.** It names its generation and the one before. After an error, a writer deletes its
+//! intent, then reads the header:
+//!
+//! | the header has | outcome |
+//! |---|---|
+//! | the writer's generation | applied |
+//! | the writer's generation as the previous one | applied, and replaced since |
+//! | the generation that was read before | not applied if the intent is gone; for a write without an intent, if the service refused its only attempt for another reason than being busy (429, 503); otherwise unknown |
+//! | the generation that was read before as the previous one | not applied: another write came first |
+//! | neither | unknown: two or more writes came meanwhile |
+//!
+//! For the same reason a deleted entity keeps its header until a sweep: an insert after a deletion continues the
+//! chain.
+//!
+//! The parts are removed only if the intent is gone or another write came first: a proxy may have delivered the swap
+//! twice, and a swap that arrives after a 503 needs its parts.
 
 mod rows;
 mod sweep;
@@ -127,7 +159,7 @@ impl WideTable {
     /// The result is one version that was current during the call, never a mixture of several.
     ///
     /// # Errors
-    /// - [`Error::InvalidRow`]: part rows of the current version are missing, because something else deleted them. To
+    /// - [`Error::InvalidRow`]: part rows of the current version are missing, because another program deleted them. To
     ///   give the entity up, delete its header row.
     /// - [`Error::Contended`]: other programs replaced the entity in each of 20 rounds.
     /// - [`Error::Client`]: a request failed.

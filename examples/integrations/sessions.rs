@@ -8,9 +8,10 @@
 //! | `GET /basket` | the articles; 401 without a session |
 //! | `POST /sign-out` | deletes the session: its cookie is worth nothing from then on |
 //!
-//! `cargo run -p azure-table-integrations --example sessions` serves it on a loopback port, sends a few requests and
-//! ends. The sessions are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`. With
-//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and sweeps expired sessions. `cargo test -p azure-table-integrations` runs its tests.
+//! `cargo run -p azure-table-integrations --example sessions` serves it on a loopback port, signs two visitors in, fills
+//! their baskets and signs one out. The sessions are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`.
+//! With `--serve 127.0.0.1:8080` it serves until Ctrl-C, and sweeps expired sessions every hour.
+//! `cargo test -p azure-table-integrations` runs its tests.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,4 +1,19 @@
-//! The membership table of Orleans in the rows that its Azure Table provider reads and writes.
+//! The membership table of Orleans: `IMembershipTable` in the rows that its Azure Table provider reads and writes.
+//!
+//! The table is `OrleansSiloInstances`. It has the header row `VersionRow`, a row `address-port-generation` for each silo,
+//! and the rows `!Start` and `~End` of newer versions. All columns are of type String.
+//!
+//! | operation | requests | |
+//! |---|---|---|
+//! | `ReadAll`, `ReadRow` | 3 for one page | never torn by inserts and updates, whichever version of Orleans writes |
+//! | `InsertRow`, `UpdateRow` | 1 | under the ETags of the silo's row and of the version row; the version is one larger |
+//! | `UpdateIAmAlive` | 1 | without the header row: not under a version, and a late request can set the time back |
+//! | `CleanupDefunctSiloEntries` | 4 for each 97 silos, and 3 | deletes only dead silos, under a new version |
+//!
+//! The cleanup of Orleans' own provider deletes silos that are not active, and whose rows are old, without a change of
+//! `VersionRow`: a read at that time may show some of them deleted and others not. Since 2026
+//! ([11309](https://github.com/dotnet/orleans/pull/11309)), that provider also compares the ETags of `VersionRow` before
+//! and after the pages.
 //!
 //! Requests may be lost, late, or delivered twice by a proxy. The table stays consistent, since each change names the version
 //! that was read. The result of a change assumes that it is delivered once: otherwise it may be applied although the call

@@ -134,7 +134,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             };
             let Some(found) = self.global_rows.get_if_exists(row.key()).primary_only().await?
             else {
-                // The insert did not arrive, unless a row refused it that has been removed since.
+                // Either the insert did not arrive, or a row refused it and was removed since.
                 tries -= u32::from(!error.is_conflict());
                 if tries == 0 {
                     return Err(error.into());
@@ -147,7 +147,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             let Some(found) = self.ended(found).await? else { continue };
             let owner = found.target();
             if owner == attempt.target {
-                // The condition makes the cleaner of the former value leave the row.
+                // The new ETag makes the delete of the former value's row fail.
                 let adopted = self.global_rows.replace(&row, &found.etag);
                 match adopted.proof(Proof::MatchingUpdate).await {
                     Ok(written) => return Ok(Version { row, etag: written.etag }),

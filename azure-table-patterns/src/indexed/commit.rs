@@ -53,7 +53,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
             self.release(&attempt).await;
             return Err(Error::not_applied(None));
         }
-        // The marker makes the state unique to this attempt. Without one, another program may have written the same.
+        // The marker makes the state unique to this attempt. Without one, another program may have written the same state.
         let proof = if attempt.has_marker { Proof::MatchingUpdate } else { Proof::MatchingState };
         let etag = match write.proof(proof).await {
             // A client that read the rows back may have read the version of another program.
@@ -133,7 +133,7 @@ fn with_local_rows<T: TableEntity>(
     let mut write = write.with_entity::<IndexRow>();
     for change in attempt.local() {
         if let Some(old) = &change.old {
-            // The entity has the version that has this value, so that the row is its own.
+            // This version of the entity has the value, so the row belongs to it.
             write = write.delete(key(change.index, old, &attempt.target)?, IfMatch::Any);
             unique.push(None);
         }

@@ -15,7 +15,7 @@ impl<T: HasIndexes + Send + Sync + 'static> Indexed<T> {
     /// Ends the attempts of programs that stopped, removes the index rows that point to nothing, and old markers.
     /// [`scanned`](Swept::scanned) counts index rows.
     ///
-    /// Nothing depends on it but space and speed: readers verify entities, and a writer that meets an unfinished attempt
+    /// Only space and speed depend on it: readers verify entities, and a writer that meets an unfinished attempt
     /// ends it. Run it once a day, or after a crash. It reads both tables once and each entity once for each of its
     /// index rows, and waits once for the grace time.
     ///

@@ -179,7 +179,7 @@ impl Found {
         reader.iter().filter(reads).collect()
     }
 
-    /// The names that rows have the property under.
+    /// The names under which rows have the property.
     fn names<'p>(&self, property: &'p PropertySchema) -> Vec<&'p str> {
         let aliases = if self.which == Rows::All { &property.aliases[..] } else { &[] };
         std::iter::once(&property.name).chain(aliases).map(String::as_str).collect()

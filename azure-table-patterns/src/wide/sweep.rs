@@ -84,7 +84,7 @@ impl WideTable {
         swept.unfinished += cancelled.len() as u64;
         swept.removed += cancelled.len() as u64;
         for (of, row_keys) in &second.parts {
-            // A generation with parts once had an intent, or was current at once. Its intent is gone, so that it was
+            // A generation with parts had an intent, or became current together with them. Without an intent, it was
             // current, or never will be.
             let has_no_intent = first.parts.contains_key(of) && !second.intents.contains_key(of);
             if (has_no_intent || cancelled.contains(of))

@@ -164,7 +164,7 @@ impl<'t> Write<'t> {
                 let outcome = if is_final { Outcome::NotApplied } else { Outcome::Unknown };
                 Error::Failed { outcome, error: Some(error) }
             }
-            // The version after `base` is another one, so that this one never was and never will be.
+            // Another version follows `base`, so this one was never applied and never will be.
             Some((header, _)) if header.previous == base => self.changed(),
             None => self.changed(),
             Some(_) => Error::Failed { outcome: Outcome::Unknown, error: Some(error) },

@@ -1,5 +1,116 @@
-//! A store of tower-sessions in a table: `create`, `save`, `load` and `delete` of sessions, and a sweep of the expired
-//! ones. The guide page `azure-table-patterns/docs/sessions.md` states its promises.
+//! A store of tower-sessions in a table, for axum: `create`, `save`, `load` and `delete` of sessions, and a sweep of
+//! the expired ones. It is built on wide entities. Copy this file into your application.
+//!
+//! # When to use it
+//!
+//! - Several web servers share their sessions, and each page view loads one by its id.
+//! - Sessions are small as a rule, and some are larger than a row.
+//! - The application already has an account for tables, so it needs no cache server.
+//!
+//! # When not
+//!
+//! - If a page view must not wait 10 ms for its session, put a cache in front: `CachingSessionStore` of
+//!   tower-sessions. A session that is deleted on one server then lives on in the caches of the others.
+//! - If two requests of one visitor often change the same session, keep the changed data in entities of its own, and
+//!   only the user's key in the session: the last save replaces all of it.
+//!
+//! # Guarantees
+//!
+//! | promise | holds under |
+//! |---|---|
+//! | `load` returns the last saved version, or a later one, completely or not at all. | lost, late, repeated and reordered requests; crashes |
+//! | `create` never overwrites: a record whose id is in use receives a new id. | the same |
+//! | `load` never returns a session after its expiry, and `save` never revives one. | the clock of the program that calls |
+//! | Once `delete` has succeeded, the session does not come back, regardless of the requests in flight. | no request is late by more than `grace` of `sweep` |
+//! | `sweep` deletes only sessions that have expired, and spares one that is extended meanwhile. | the clocks of two programs differ by at most `margin`, one day by default |
+//! | Rows and error messages do not reveal the id in the cookie. | SHA-256; ids of 128 random bits |
+//!
+//! The last save wins: `SessionStore` passes no version from `load` to `save`, so a store cannot detect that a
+//! session changed between the two. Each save replaces the version that it has read under its ETag. Two saves never
+//! mix, and a late attempt of an old save is refused instead of replacing a newer one.
+//!
+//! A save of a session that does not exist fails, and the layer responds 500. The trait permits an upsert, which
+//! stores for SQL databases often use: a page view that overlaps with a sign-out then creates the session again, and
+//! its cookie becomes valid again.
+//!
+//! These promises also hold if a proxy delivers a request twice and the service refuses one delivery, also as busy:
+//! the header row of the pattern `wide` shows whether a write was applied, and the ETag of the other delivery does
+//! not match.
+//!
+//! If `create` fails with an unknown outcome, the row may exist. No browser has its id, and a sweep removes it after
+//! its expiry. If `delete` fails, the session may still exist: the application must not report that the visitor is
+//! signed out.
+//!
+//! A session is at most 3,000,000 bytes of JSON; a larger one is refused before anything is sent.
+//!
+//! # Rows
+//!
+//! The rows are those of the pattern `wide` with these columns. PartitionKey is the first digit of the hash, so that
+//! 16 partitions share the load. RowKey begins with the hash: SHA-256 of the id's 16 bytes (those that the cookie
+//! encodes as Base64), in lower-case hexadecimal.
+//!
+//! | column | type | content |
+//! |---|---|---|
+//! | `Expires` | DateTime | the time from which the session is not returned |
+//! | `Data` | Binary | the JSON object of the session; longer than 64 KiB, it continues in `Data__2`, `Data__3`, … |
+//!
+//! A session, the same session after the next save, and after the sign-out until the next sweep; `3f8a…` is the
+//! hash:
+//!
+//! ```text
+//! RowKey                Generation  Parts  Expires              Data
+//! 3f8a…!                5c1f…       1
+//! 3f8a…!5c1f…!000001                       2026-11-23T10:30:00  {"user":"Joe"}
+//! 3f8a…!                90ab…       1
+//! 3f8a…!90ab…!000001                       2026-11-23T10:42:00  {"user":"Joe", …}
+//! 3f8a…!                d27e…       0
+//! ```
+//!
+//! # Requests
+//!
+//! | call | requests | under a conflict |
+//! |---|---|---|
+//! | `load` | 1; 2 or more above 1 MiB | 1 or 2 more |
+//! | `create` | 2 | 2 more for an id in use |
+//! | `save` | 3 | 2 or 3 more for each concurrent save, at most 20 times |
+//! | `delete` | 3; 1 without a session | as for `save` |
+//! | `sweep` | 32, and 3 for each expired session | |
+//!
+//! | page view | requests |
+//! |---|---|
+//! | without a cookie, or one that does not access its session | 0 |
+//! | reads the session | 1 |
+//! | changes the session | 4 |
+//! | sign-in of a new visitor (`cycle_id`, then `create`) | 3 |
+//! | sign-out (`flush`) | 3 |
+//!
+//! Reads do not extend a session, because tower-sessions counts inactivity from the last change.
+//! `with_always_save(true)` extends it with each page view, for 4 requests. Cheaper: store the time of the last
+//! extension in the session, and change it when half of the time has passed.
+//!
+//! # Safety argument
+//!
+//! Every version of a session has a generation of its own, and the header row names the current one. Each write is
+//! one transaction that replaces the header row under the ETag that its program has read. So all versions form one
+//! order, and a late or repeated transaction meets another ETag and is refused.
+//!
+//! A deletion is the last version: a header row with 0 parts. It stays until a sweep has seen it unchanged for
+//! `grace`, so that a late attempt of `create` finds it and is refused too. `save` only replaces versions with
+//! parts.
+//!
+//! A sweep finds a part row that expired `margin` ago by its own clock, and deletes the generation in the row's key.
+//! If the session was extended meanwhile, another generation is current, and nothing happens.
+//!
+//! The tables per period of the pattern `retention` suit sessions with a fixed end, because a table is dropped with
+//! one request. Here each save may extend a session, so that rows expire one by one. The sweep follows the rules of
+//! that pattern, with the same margin.
+//!
+//! # Example
+//!
+//! ```ignore
+//! let sessions = SessionManagerLayer::new(TableStore::new(&table)?).with_expiry(Expiry::OnInactivity(Duration::minutes(30)));
+//! let app = Router::new().route("/basket", get(basket)).layer(sessions);
+//! ```
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
