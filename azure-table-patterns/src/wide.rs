@@ -33,6 +33,11 @@
 //!
 //! The parts are removed only if the intent is gone or another write came first: a proxy may have delivered the swap
 //! twice, and a swap that arrives after a 503 needs its parts.
+//!
+//! **Each write has a generation of its own.** Durable Task stored large values in blobs whose names two hosts
+//! shared: the host that lost the race for the ETag could still overwrite the blob of the winner
+//! ([Azure/durabletask 890](https://github.com/Azure/durabletask/issues/890)). The fix added a random number to the
+//! names; the remaining blobs of losers stay. Here a sweep removes the rows of losers.
 
 mod rows;
 mod sweep;
