@@ -1,6 +1,6 @@
 //! Recordings of the service, made by the test suites of the official clients. `tests/recordings/README.md` lists the sets.
 //!
-//! Each set is a file `NAME.jsonl`, each line of which is the JSON of a [`Recording`]. The conversion changed this: the
+//! Each set is a file `NAME.jsonl`. Each of its lines is the JSON of a [`Recording`]. The conversion changed this: the
 //! account is `fakeacct` in all hosts, `.table.cosmos.azure.com` became `.table.core.windows.net`, and the texts of shared
 //! access signatures were replaced. Headers without an effect on the comparison were removed: the date, the server, the user
 //! agent, client request IDs, and headers about the connection, the browser and CORS. The recorders had removed keys and
@@ -15,8 +15,8 @@
 //! AZURE_TABLE_TESTS_RECORDINGS=FOLDER cargo test --no-default-features --test it -- recordings:: --show-output
 //! ```
 //!
-//! Of the complete sets, the mock repeats 454 of 492 recordings of Azure Storage, and 31 more with their state; 192 of 212
-//! of Cosmos DB, and 18 more with their state.
+//! Of the complete sets, the mock repeats 454 of 492 recordings of Azure Storage, and 31 more with their state. Of Cosmos DB,
+//! it repeats 192 of 212, and 18 more with their state.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
