@@ -8,8 +8,8 @@
 //! repeated write of another one is refused.
 //!
 //! A row that looks as expected is not a confirmation: two programs that reserve 100 numbers each leave the same
-//! row. The calls are therefore `exact`, so that the client does not compare rows after a lost response. A write id,
-//! if the client has a column for it, does prove the write, and then no number is lost.
+//! row. The calls therefore accept `Proof::WriteId` at most, so that a matching row does not count after a lost
+//! response. A write id, if the client has a column for it, does prove the write, and then no number is lost.
 
 use std::fmt;
 use std::ops::Range;
