@@ -245,7 +245,8 @@ impl Batch {
         let end = self.body.len();
         if index == 1 {
             // The next operations are often as long as the first one.
-            self.body.reserve(FURTHER_OPERATIONS * end);
+            let room = self.max_bytes().saturating_sub(end);
+            self.body.reserve(room.min(FURTHER_OPERATIONS * end));
             self.writes.reserve(FURTHER_OPERATIONS);
         }
         let target = &self.target;
