@@ -83,10 +83,11 @@ use tracker::Tracker;
 ///
 /// # Dropping a save
 /// A save that is dropped before its end keeps the confirmed changes. Changes that were sent without a response
-/// are in the state [`Unknown`](EntityState::Unknown): the context keeps their attempts, up to 8 for an
-/// entity, until one is proved or cannot be applied any more. The next save sends them again, and never reports
-/// an earlier attempt of its own as a conflict. [`last_report`](Self::last_report) returns the outcomes that
-/// were known when the save was dropped.
+/// are in the state [`Unknown`](EntityState::Unknown): the context keeps what it sent, up to 8 changes for an
+/// entity, until one is proved or cannot be applied any more. The next save sends them again, and does not report
+/// an earlier request of its own as a conflict. One without a condition that arrives after a later change was applied
+/// is a conflict of the next change, like the write of another program. [`last_report`](Self::last_report) returns the
+/// outcomes that were known when the save was dropped.
 #[doc(alias("DataServiceContext", "TableServiceContext", "DbContext", "unit_of_work"))]
 pub struct TableContext {
     core: Arc<ClientCore>,

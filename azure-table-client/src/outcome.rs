@@ -16,7 +16,7 @@ mod unconfirmed;
 
 pub(crate) use claims::{applied, not_applied, unknown};
 pub(crate) use evidence::Found;
-pub(crate) use open::{Judged, OpenWrite, accepted, etags_left, is_expired, open};
+pub(crate) use open::{Judged, OpenWrite, accepted, is_expired, open, rows_left};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
 pub(crate) use rules::{Judgment, Verdict};

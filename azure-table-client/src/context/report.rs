@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::operation::{WriteOutcome, WriteResult};
+use crate::outcome::not_applied;
 
 /// The outcome of each change of a save.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +64,24 @@ impl SaveReport {
     /// The first error.
     pub fn error(&self) -> Option<&Error> {
         self.results.iter().find_map(|result| result.outcome.error())
+    }
+
+    /// Numbers the results in their order.
+    pub(super) fn number(&mut self) {
+        self.results.iter_mut().zip(0..).for_each(|(result, index)| result.index = index);
+    }
+
+    /// Gives the first error as the reason to the changes that were not sent because of it. `unsent` is their error so far.
+    pub(super) fn explain(&mut self, unsent: &Arc<Error>) {
+        let Some(first) = self.error() else { return };
+        let reason = Arc::new(not_applied(first.clone()));
+        for result in &mut self.results {
+            if let WriteOutcome::NotAttempted(error) = &mut result.outcome
+                && Arc::ptr_eq(error, unsent)
+            {
+                *error = Arc::clone(&reason);
+            }
+        }
     }
 
     /// Adds the key of the entity to each error.

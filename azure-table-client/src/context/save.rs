@@ -44,7 +44,6 @@ impl TableContext {
         let candidates = plan::candidates(tracker, clock, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let groups = plan::groups(&self.tracker, &candidates, &options, &self.core);
-        let unsent = Arc::new(not_sent());
         self.last_report.results.extend(candidates.into_iter().map(|candidate| WriteResult {
             index: candidate.result as u64,
             table: candidate.table,
@@ -53,13 +52,14 @@ impl TableContext {
             outcome: if self.tracker.is_unknown(&candidate.id) {
                 WriteOutcome::Unknown(may_still_be_applied().into())
             } else {
-                WriteOutcome::NotAttempted(Arc::clone(&unsent))
+                WriteOutcome::NotAttempted(not_sent())
             },
         }));
         let groups = groups.map_err(|error| self.refused(error))?;
         if is_read || options.continue_on_error {
             self.send_all(groups, &options).await;
         }
+        self.last_report.explain(&not_sent());
         self.last_report.name_entities();
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),

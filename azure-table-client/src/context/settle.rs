@@ -1,23 +1,24 @@
 //! Settles open changes, by reading their rows back.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::TableContext;
 use super::options::SaveOptions;
-use super::tracker::Identity;
+use super::tracker::{Identity, OpenChange};
+use super::{EntityState, TableContext};
 use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
 use crate::operation::{Confirmation, Proof, Request, WriteOutcome, WriteResult};
 use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
+use crate::wire::Operation;
 
 /// The findings about the entities of one request.
 #[derive(Default)]
 pub(super) struct Findings {
     /// The entities with a change that was applied.
     pub(super) applied: HashMap<Identity, (Option<ETag>, Confirmation)>,
-    /// Set if the rows are in the state that an attempt leaves.
+    /// Set if the rows are in the state that the last request leaves, or an earlier one with the same changes.
     pub(super) matching_state: Option<MatchingState>,
     /// The rows that were read.
     rows: HashMap<EntityKey, Found>,
@@ -37,23 +38,26 @@ impl TableContext {
     ) -> Result<Findings, Error> {
         let opened = self.tracker.open_requests(ids);
         let writes = opened.iter().map(|open| {
-            let last = last.filter(|(request, _)| open.is_of(request)).map(|(_, last)| last);
+            let own = last.filter(|(request, _)| open.is_of(request)).map(|(_, own)| own);
+            let start = Some(open.sent.start);
             OpenWrite {
                 request: &open.request,
-                is_open: last.is_none_or(Unconfirmed::is_open),
-                is_fenced: last.is_some_and(Unconfirmed::is_fenced),
+                is_open: own.is_none_or(Unconfirmed::is_open),
+                is_fenced: own.is_some_and(Unconfirmed::is_fenced),
                 sent: Some(open.sent.end),
-                since: None,
+                since: last.and_then(|(_, last)| last.since(&self.core, start)),
             }
         });
         let writes: Vec<_> = writes.collect();
-        // The service may be down, unless it closed the last request.
-        let may_be_down = last.is_none_or(|(_, last)| last.is_open());
+        let may_be_down = last.is_none_or(|(request, last)| last.may_be_down(request));
         let Judged { judgments, rows } =
             outcome::open(&self.core, &writes, may_be_down, &options.call).await?;
         let mut findings = Findings::default();
+        let sent = opened.iter().find(|open| last.is_some_and(|(request, _)| open.is_of(request)));
         for (open, judgment) in opened.iter().zip(judgments) {
-            if let Verdict::Unknown { matching_state: Some(state) } = judgment.verdict {
+            if let Verdict::Unknown { matching_state: Some(state) } = judgment.verdict
+                && sent.is_some_and(|sent| open.repeats(sent))
+            {
                 findings.matching_state = Some(state);
             }
             for (id, etag, confirmation) in self.tracker.resolve(open, &judgment, &rows) {
@@ -77,41 +81,82 @@ impl TableContext {
         let mut is_read = true;
         for (id, table, key) in unsendable {
             let Some(tracked) = self.tracker.get(&id) else { continue };
+            // The request of an earlier one may have settled it.
             let Some(open) = tracked.open_changes().last().cloned() else { continue };
-            let result = self.last_report.results.len();
-            self.last_report.results.push(WriteResult {
-                index: result as u64,
-                table,
-                operation: open.change.operation(),
-                key: Some(key.clone()),
-                outcome: WriteOutcome::Unknown(dropped().into()),
-            });
-            let found = self.settle_open(&[&id], None, options).await;
-            self.last_report.results[result].outcome = match found {
+            let others = self.others_of(&open, &id);
+            let unknown = WriteOutcome::Unknown(dropped().into());
+            self.report(
+                Sent { table, key: key.clone(), operation: open.change.operation() },
+                unknown,
+            );
+            let outcome = match self.settle_open(&[&id], None, options).await {
                 Err(error) => {
                     is_read = false;
-                    WriteOutcome::Unknown(outcome::unknown(error).into())
+                    Some(WriteOutcome::Unknown(outcome::unknown(error).into()))
                 }
-                Ok(findings) => match findings.applied.get(&id) {
-                    Some((etag, confirmation)) => {
-                        WriteOutcome::Applied { etag: etag.clone(), confirmation: *confirmation }
-                    }
-                    None => self.unresolved(&id, !findings.rows.contains_key(&key), options),
-                },
+                Ok(mut findings) => {
+                    let is_absent = !findings.rows.contains_key(&key);
+                    let own = findings.applied.remove(&id);
+                    let own = own.map(applied).or_else(|| self.unresolved(&id, is_absent, options));
+                    let last = self.last_report.results.pop();
+                    self.report_others(others, findings);
+                    self.last_report.results.extend(last);
+                    own
+                }
             };
+            if let Some(last) = self.last_report.results.last_mut()
+                && let Some(outcome) = outcome
+            {
+                last.outcome = outcome;
+            } else {
+                self.last_report.results.pop();
+            }
         }
+        self.last_report.number();
         is_read
     }
 
-    /// Returns the outcome of a change that cannot be sent again and was not found.
+    /// The other entities with a change in the request of an open change.
+    fn others_of(&self, open: &OpenChange, id: &Identity) -> Vec<(Identity, Sent)> {
+        let resource = &open.request.resource;
+        let ids =
+            open.request.writes.iter().map(|write| self.tracker.identity(resource, &write.key));
+        let sent = |other: Identity| {
+            let tracked = self.tracker.get(&other).filter(|_| other != *id)?;
+            let own = tracked.open_changes().iter().find(|own| own.is_of(&open.request))?;
+            let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
+            Some((other, Sent { table, key, operation: own.change.operation() }))
+        };
+        ids.filter_map(sent).collect()
+    }
+
+    /// Reports the changes that were found to be applied and leave nothing to save, so that no other result names them.
+    fn report_others(&mut self, others: Vec<(Identity, Sent)>, mut findings: Findings) {
+        for (id, sent) in others {
+            let has_more =
+                self.tracker.get(&id).is_some_and(|it| it.state() != EntityState::Unchanged);
+            if let Some(found) = findings.applied.remove(&id).filter(|_| !has_more) {
+                self.report(sent, applied(found));
+            }
+        }
+    }
+
+    fn report(&mut self, sent: Sent, outcome: WriteOutcome) {
+        let Sent { table, key, operation } = sent;
+        let result = WriteResult { index: 0, table, operation, key: Some(key), outcome };
+        self.last_report.results.push(result);
+    }
+
+    /// Returns the outcome of a change that cannot be sent again and was not found; `None` if it was not applied, which
+    /// leaves nothing to report.
     fn unresolved(
         &mut self,
         id: &Identity,
         is_absent: bool,
         options: &SaveOptions,
-    ) -> WriteOutcome {
+    ) -> Option<WriteOutcome> {
         let Some(tracked) = self.tracker.get(id) else {
-            return WriteOutcome::Unknown(may_still_be_applied().into());
+            return Some(WriteOutcome::Unknown(may_still_be_applied().into()));
         };
         let is_gone = is_absent
             && outcome::accepted(&self.core, &options.call) >= Proof::MatchingState
@@ -124,11 +169,22 @@ impl TableContext {
         if is_gone {
             // The service refuses every open change by now, and there is no row to delete.
             self.tracker.forget(id);
-            let confirmation = Confirmation::Comparison;
-            return WriteOutcome::Applied { etag: None, confirmation };
+            return Some(applied((None, Confirmation::Comparison)));
         }
-        WriteOutcome::Unknown(may_still_be_applied().into())
+        let is_unknown = self.tracker.is_unknown(id);
+        is_unknown.then(|| WriteOutcome::Unknown(may_still_be_applied().into()))
     }
+}
+
+/// A change that an earlier save sent.
+struct Sent {
+    table: Arc<str>,
+    key: EntityKey,
+    operation: Operation,
+}
+
+fn applied((etag, confirmation): (Option<ETag>, Confirmation)) -> WriteOutcome {
+    WriteOutcome::Applied { etag, confirmation }
 }
 
 /// The error of a change whose save was dropped before the response came.
@@ -136,9 +192,14 @@ pub(super) fn dropped() -> Error {
     outcome::unknown(Error::timeout("the save was dropped before the response came"))
 }
 
+static NOT_SENT: LazyLock<Arc<Error>> = LazyLock::new(|| {
+    let error = Error::timeout("the save ended before the change was sent");
+    outcome::not_applied(error).into()
+});
+
 /// The error of a change that was not sent.
-pub(super) fn not_sent() -> Error {
-    outcome::not_applied(Error::timeout("the save ended before the change was sent"))
+pub(super) fn not_sent() -> Arc<Error> {
+    Arc::clone(&NOT_SENT)
 }
 
 /// The error of a change that was not found in the row, and may still be applied.

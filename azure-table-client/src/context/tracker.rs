@@ -24,6 +24,7 @@ pub(crate) use change::{Add, Change, Wire};
 pub(crate) use edit::Values;
 pub use merge::MergeOption;
 pub(crate) use merge::ServerRow;
+pub(crate) use open_changes::OpenChange;
 pub(crate) use sent::Sending;
 
 use change::Pending;

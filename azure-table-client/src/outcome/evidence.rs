@@ -28,13 +28,6 @@ pub(super) enum RowState {
     Differs,
 }
 
-impl RowState {
-    /// Whether the row may be as the write left it.
-    pub(super) const fn is_left(self) -> bool {
-        matches!(self, Self::HasWriteId | Self::Matches)
-    }
-}
-
 /// A write with the properties that it sent.
 #[derive(Debug)]
 pub(crate) struct SentWrite<'w> {
@@ -79,21 +72,19 @@ impl<'w> SentWrite<'w> {
             return RowState::Unchanged;
         }
         let is_older = row.timestamp.zip(since).is_some_and(|(at, since)| at < since);
-        let matches = !is_older
-            && match self.wrote.effect {
-                Effect::Gone => false,
-                Effect::Whole => self.properties == row.properties,
-                Effect::Merged => self
-                    .properties
-                    .iter()
-                    .all(|(name, value)| row.properties.get(name) == Some(value)),
-            };
-        if matches { RowState::Matches } else { RowState::Differs }
+        if !is_older && self.is_left_in(row) { RowState::Matches } else { RowState::Differs }
     }
 
-    /// Whether the row exists in the state that the write left.
-    pub(crate) fn is_left_in(&self, write_id: Option<&str>, row: Option<&Found>) -> bool {
-        row.is_some() && self.compare(write_id, None, row).is_left()
+    /// Whether the row has the properties that the write left, the id of the write included.
+    pub(crate) fn is_left_in(&self, row: &Found) -> bool {
+        match self.wrote.effect {
+            Effect::Gone => false,
+            Effect::Whole => self.properties == row.properties,
+            Effect::Merged => {
+                let mut sent = self.properties.iter();
+                sent.all(|(name, value)| row.properties.get(name) == Some(value))
+            }
+        }
     }
 
     pub(crate) const fn key(&self) -> &'w EntityKey {

@@ -8,7 +8,6 @@ use tracing::debug;
 use super::evidence::{Found, SentWrite};
 use super::read_back::read_back;
 use super::rules::{Evidence, Judgment, Verdict, judge};
-use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
@@ -113,23 +112,21 @@ fn judgment(
     judgment
 }
 
-/// Reads the ETags of the rows that are still in the state that a request left, in the order of its operations. Returns
-/// none if only responses count: another program may have written a row in that state.
-pub(crate) async fn etags_left(
+/// Reads the rows that are still in the state that a request left, in the order of its operations. Returns none if only
+/// responses count, since another program may have written a row in that state.
+pub(crate) async fn rows_left(
     core: &ClientCore,
     request: &Request,
     options: &CallOptions,
-) -> Vec<Option<ETag>> {
+) -> Vec<Option<Found>> {
     if accepted(core, options) == Proof::Response {
         return Vec::new();
     }
     let writes = SentWrite::all_of(request, core.protocol.format()).unwrap_or_default();
     let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
-    let rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();
-    let write_id = core.settings.write_id.as_deref();
-    let etag = |write: &SentWrite<'_>| {
-        let row = rows.get(write.key()).filter(|row| write.is_left_in(write_id, Some(row)))?;
-        Some(row.etag.clone())
-    };
-    writes.iter().map(etag).collect()
+    let mut rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();
+    writes
+        .iter()
+        .map(|write| rows.remove(write.key()).filter(|row| write.is_left_in(row)))
+        .collect()
 }

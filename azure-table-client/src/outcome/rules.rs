@@ -52,7 +52,7 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Judgment {
     pub(crate) verdict: Verdict,
-    /// For each write, whether its row is in the state that it left.
+    /// For each write, whether its row has the properties that it left.
     pub(crate) left: Vec<bool>,
 }
 
@@ -62,7 +62,8 @@ pub(crate) fn judge(evidence: Evidence<'_>, proof: Proof) -> Judgment {
     let row = |write: &SentWrite<'_>| rows.get(write.key());
     let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
     let states: Vec<_> = states.collect();
-    let left = states.iter().map(|state| state.is_left()).collect();
+    let left = writes.iter().map(|write| row(write).is_some_and(|row| write.is_left_in(row)));
+    let left = left.collect();
     Judgment { verdict: decide(evidence, &states, proof), left }
 }
 

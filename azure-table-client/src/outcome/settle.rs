@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::claims::{not_applied, unknown};
 use super::open::{Judged, OpenWrite, accepted, open};
 use super::rules::{Verdict, judge_without_id};
-use super::unconfirmed::{Doubt, Unconfirmed};
+use super::unconfirmed::Unconfirmed;
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::error::Error;
@@ -50,13 +50,13 @@ pub(crate) async fn settle(
     last: Unconfirmed,
 ) -> Result<Committed, Error> {
     let proof = accepted(core, options);
-    let Some(doubt) = last.doubt(request).filter(|_| proof > Proof::Response) else {
+    let Some(_) = last.doubt(request).filter(|_| proof > Proof::Response) else {
         return Err(last.into_error());
     };
     let found = if last.is_done_by_state(request) {
         Some((judge_without_id(true, proof), vec![None]))
     } else {
-        read(core, request, options, start, doubt, &last).await
+        read(core, request, options, start, &last).await
     };
     match found {
         Some((Verdict::Applied(confirmation), etags)) => {
@@ -76,13 +76,12 @@ async fn read(
     request: &Request,
     options: &CallOptions,
     start: Option<Instant>,
-    doubt: Doubt,
     last: &Unconfirmed,
 ) -> Option<(Verdict, Vec<Option<ETag>>)> {
     if options.deadline.unwrap_or(core.deadline) < SHORTEST_READ {
         return None;
     }
-    let may_be_down = doubt == Doubt::NoResponse;
+    let may_be_down = last.may_be_down(request);
     if request.writes.is_empty() {
         return Some((read_table(core, request, may_be_down, options).await?, vec![None]));
     }

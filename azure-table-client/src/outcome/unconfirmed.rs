@@ -82,6 +82,11 @@ impl Unconfirmed {
         self.is_open() || self.doubt(request).is_some() || (has_earlier && is_conflict)
     }
 
+    /// Whether no response shows that the service works.
+    pub(crate) fn may_be_down(&self, request: &Request) -> bool {
+        self.doubt(request) == Some(Doubt::NoResponse)
+    }
+
     /// The status of the response.
     fn status(&self) -> Option<StatusCode> {
         let status = self.error.status().filter(|_| self.has_response)?;
@@ -131,7 +136,7 @@ impl Unconfirmed {
 
     /// Returns a time shortly before the write was first sent at `start`, by the clock of the service in its response.
     /// The clocks of the service's machines differ a little.
-    pub(super) fn since(&self, core: &ClientCore, start: Option<Instant>) -> Option<EdmDateTime> {
+    pub(crate) fn since(&self, core: &ClientCore, start: Option<Instant>) -> Option<EdmDateTime> {
         const DIFFERENCE: Duration = Duration::from_secs(5);
         let date = httpdate::parse_http_date(self.date.as_ref()?.to_str().ok()?).ok()?;
         let then = date.checked_sub(core.clock.since(start?))?.checked_sub(DIFFERENCE)?;

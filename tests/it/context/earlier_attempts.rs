@@ -1,17 +1,26 @@
 //! Changes of which an earlier save may have been applied.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use azure_table_client::client::WriteOutcome;
-use azure_table_client::context::{EntityState, SaveOptions, TableContext};
+use azure_table_client::clock::TokioClock;
+use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
+use azure_table_client::mock::Fault;
 use azure_table_client::transport::TransportErrorKind;
-use azure_table_client::{DynamicEntity, IfMatch, Operation, RetryPolicy};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, Outcome, RetryPolicy};
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, is_write, on};
 
 use super::{Blog, KEY, MockTableService, blog, service, stored};
 
 fn lost() -> Step {
     Step::fail(TransportErrorKind::Interrupted)
+}
+
+/// A service that follows tokio's time.
+fn virtual_time() -> MockTableService {
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    MockTableService::builder().clock(Arc::new(TokioClock::starting_at(start))).build()
 }
 
 /// A context whose writes follow the script.
@@ -70,8 +79,119 @@ async fn a_superseded_change_proves_nothing_by_its_state() {
     blogs.update(&row(&[("A", 1), ("B", 2), ("C", 4)])).unwrap();
     let error = ctx.save_changes().await.unwrap_err().error;
     assert!(error.is_precondition_failed(), "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get("B"), Some(Ok(3)));
+    // The conflict can be resolved like any other.
+    assert_eq!(ctx.entries()[0].state(), EntityState::Modified);
+    let blogs = ctx.service().table_named::<DynamicEntity>("Blogs");
+    ctx.load(blogs.query()).merge_option(MergeOption::PreserveChanges).await.unwrap();
+    ctx.save_changes().await.unwrap();
     let stored = stored(&mock).get(KEY).await.unwrap();
-    assert_eq!(stored.get("B"), Some(Ok(3)));
+    assert_eq!((stored.get("B"), stored.get("C")), (Some(Ok(3)), Some(Ok(4))));
+}
+
+/// A row that is older than the save was not written by it, although it has the same values.
+#[tokio::test(start_paused = true)]
+async fn an_older_row_does_not_prove_a_change() {
+    let mock = virtual_time();
+    let blogs = mock.client().table::<Blog>();
+    blogs.create().await.unwrap();
+    blogs.insert(&blog("1", "mine")).await.unwrap();
+    tokio::time::advance(Duration::from_secs(600)).await;
+    mock.faults().add(Fault::lose_request().on_writes().times(1));
+    let mut ctx = TableContext::new(&mock.client());
+    ctx.add(&blog("1", "mine")).unwrap();
+    let report = ctx.save_changes().await.unwrap_err().report;
+    assert_eq!((report.applied(), report.unknown().count()), (0, 1), "{report}");
+}
+
+/// The id of a write stays in a row that a client without ids merges into. Its version is not adopted.
+#[tokio::test]
+async fn the_version_of_a_merge_that_keeps_the_id_is_not_adopted() {
+    let (mock, _) = service().await;
+    let theirs = {
+        let rows = stored(&mock);
+        async move {
+            rows.merge(&row(&[("Rating", 5)]), IfMatch::Any).await.unwrap();
+        }
+    };
+    let mut ctx = context(&mock, &scripted(&mock, [Step::lose_reply().then(theirs)]), true);
+    ctx.table_named::<DynamicEntity>("Blogs").add_or_merge(&row(&[("Rating", 1)])).unwrap();
+    let report = ctx.save_changes().await.unwrap();
+    assert_eq!(report.applied(), 1);
+    let mut blogs = ctx.table_named::<DynamicEntity>("Blogs");
+    blogs.update(&row(&[("Rating", 2)])).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get("Rating"), Some(Ok(5)));
+}
+
+/// The state that an earlier change left says nothing about the last one.
+#[tokio::test]
+async fn the_state_of_an_earlier_change_is_not_that_of_the_last_one() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let transport = scripted(&mock, [Step::lose_reply()]);
+    let mut ctx = context(&mock, &transport, false);
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    ctx.update(&blog("1", "first")).unwrap();
+    assert!(ctx.save_changes().await.unwrap_err().error.state_matches());
+    ctx.update(&blog("1", "second")).unwrap();
+    let error = ctx.save_changes().await.unwrap_err().error;
+    assert!(!error.state_matches(), "{error}");
+    assert_eq!(blogs.get(KEY).await.unwrap().text, "first");
+}
+
+/// A change that the program undid, and that cannot be applied any more, leaves nothing to report.
+#[tokio::test(start_paused = true)]
+async fn an_undone_change_that_was_not_applied_is_no_failure() {
+    let mock = virtual_time();
+    let blogs = mock.client().table::<Blog>();
+    blogs.create().await.unwrap();
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let transport = scripted(&mock, [lost()]);
+    let mut ctx = context(&mock, &transport, false);
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    ctx.update(&blog("1", "new")).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    ctx.update(&blog("1", "old")).unwrap();
+    tokio::time::advance(Duration::from_secs(60 * 60)).await;
+    let report = ctx.save_changes().await.unwrap();
+    assert!(report.results.is_empty(), "{report}");
+    assert!(!ctx.has_changes());
+}
+
+/// A save that settles a transaction reports each change of it that is not sent again.
+#[tokio::test]
+async fn a_settled_transaction_is_reported_as_a_whole() {
+    let (mock, _) = service().await;
+    let transport = scripted(&mock, []);
+    let mut ctx = context(&mock, &transport, true);
+    ctx.add(&blog("1", "mine")).unwrap();
+    ctx.add(&blog("2", "mine")).unwrap();
+    let mut steps = vec![lost(), Step::lose_reply()];
+    transport.play(move |_| steps.pop().unwrap_or_else(Step::pass));
+    ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
+    // The first insert cannot be repeated, since the program deleted its entity.
+    ctx.delete(&blog("1", "")).unwrap();
+    let report = ctx.save_changes().await.unwrap();
+    let keys = report.results.iter().filter(|it| it.is_applied()).map(|it| it.key.clone().unwrap());
+    let keys: Vec<_> = keys.map(|key| key.row_key).collect();
+    assert!(keys.contains(&"1".to_owned()) && keys.contains(&"2".to_owned()), "{keys:?}");
+    assert!(report.results.iter().zip(0..).all(|(result, at)| result.index == at));
+}
+
+/// The changes after the failed one name its error as their reason.
+#[tokio::test]
+async fn a_change_that_is_not_sent_names_the_reason() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "theirs")).await.unwrap();
+    let mut ctx = TableContext::new(&mock.client());
+    ctx.add(&blog("1", "mine")).unwrap();
+    ctx.add(&blog("2", "mine")).unwrap();
+    let report = ctx.save_changes().await.unwrap_err().report;
+    let WriteOutcome::NotAttempted(reason) = &report.results[1].outcome else { panic!("{report}") };
+    assert!(reason.is_conflict(), "{reason}");
+    assert_eq!(reason.outcome(), Outcome::NotApplied);
 }
 
 /// The write id of another row proves a transaction. The row that another program wrote since keeps its old ETag in the

@@ -153,18 +153,22 @@ impl TableContext {
             let Candidate { id, change, .. } = candidate;
             self.tracker.applied(id, change.clone(), &group.request, etag.as_ref());
             if etag.is_none() && *change != Change::Delete {
-                self.tracker.set_etag(id, None);
+                self.tracker.forget_etag(id);
                 lacking.push(at);
             }
             self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
         }
         if !lacking.is_empty() {
-            let etags = outcome::etags_left(&self.core, &group.request, &options.call);
-            let etags = trace.within(etags).await;
-            for at in lacking {
-                let (candidate, etag) = (&group.changes[at], etags.get(at).cloned().flatten());
-                self.tracker.set_etag(&candidate.id, etag.clone());
-                self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
+            let rows = outcome::rows_left(&self.core, &group.request, &options.call);
+            let rows = trace.within(rows).await;
+            for (at, (candidate, row)) in group.changes.iter().zip(rows).enumerate() {
+                if let Some(row) = row
+                    && lacking.contains(&at)
+                    && self.tracker.adopt_etag(&candidate.id, &row)
+                {
+                    let etag = Some(row.etag);
+                    self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
+                }
             }
         }
         trace.finish(Ok(()));
@@ -229,7 +233,7 @@ impl TableContext {
             let id = &candidate.id;
             let applied = applied_earlier.remove(id);
             if !self.tracker.is_unknown(id) {
-                self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent().into()));
+                self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent()));
             }
             let hook = self.hooks.writing.as_deref_mut();
             let next = self.tracker.get(id).map_or(Ok(None), |tracked| {

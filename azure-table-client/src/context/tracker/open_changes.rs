@@ -25,13 +25,11 @@ pub(crate) struct OpenChange {
     pub(crate) sent: Range<Instant>,
     /// The last update before it was sent.
     pub(super) update: Option<Arc<Properties>>,
-    /// Whether a later change of the entity was applied. This one is open because it has no condition.
-    pub(super) is_superseded: bool,
 }
 
 impl OpenChange {
     /// Whether both would leave the same rows, with the same write ids.
-    fn repeats(&self, other: &Self) -> bool {
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
         self.wire == other.wire
             && self.condition == other.condition
             && self.has_rows_of(&other.request)
@@ -84,7 +82,6 @@ impl OpenChanges {
 
     /// Records a change that is about to be sent.
     pub(super) fn begin(&mut self, open: OpenChange) {
-        // A change without a condition stays open after a later one was applied.
         self.was_unknown = self.is_unknown || !self.changes.is_empty();
         self.is_unknown = true;
         // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
@@ -96,7 +93,7 @@ impl OpenChanges {
 
     /// Closes the change of a request that the service refused.
     pub(super) fn close(&mut self, request: &Arc<Request>) {
-        self.remove(request);
+        self.changes.retain(|open| !open.is_of(request));
         self.is_unknown = self.was_unknown && !self.changes.is_empty();
     }
 
@@ -106,23 +103,19 @@ impl OpenChanges {
         self.changes.retain(|it| it.is_of(request) || !it.repeats(&open));
     }
 
-    /// Removes the change of a request that was applied, and those under an earlier ETag, which the service refuses
-    /// from here on.
+    /// Removes the change of a request that was applied, those before it, and those under an earlier ETag, which the
+    /// service refuses from here on. One of those before it, without a condition, may still arrive; like the write of
+    /// another program, it is then a conflict of the next change.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
-        let earlier = self.changes.iter_mut().take_while(|open| !open.is_of(request));
-        earlier.for_each(|open| open.is_superseded = true);
-        self.changes.retain(|open| !open.is_fenceable() && !open.is_of(request));
+        let applied = self.changes.iter().position(|open| open.is_of(request));
+        self.changes.drain(..applied.map_or(0, |at| at + 1));
+        self.changes.retain(|open| !open.is_fenceable());
         self.is_unknown = false;
     }
 
     /// Removes the change of a request that was not applied.
     pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
-        self.remove(request);
-        self.is_unknown &= !self.changes.is_empty();
-    }
-
-    /// Removes the change of a request whose outcome does not change that of the last change.
-    pub(super) fn remove(&mut self, request: &Arc<Request>) {
         self.changes.retain(|open| !open.is_of(request));
+        self.is_unknown &= !self.changes.is_empty();
     }
 }

@@ -89,7 +89,6 @@ impl Tracker {
                 request: Arc::clone(request),
                 sent: sent.clone(),
                 update: update.map(|update| Arc::clone(&update.written)),
-                is_superseded: false,
             }
         });
         let opened: Vec<_> = opened.collect();
@@ -147,11 +146,32 @@ impl Tracker {
         tracked.confirm(change, etag);
     }
 
-    /// Sets the ETag after a change that was applied. While it is not known, the entity cannot be updated.
-    pub(crate) fn set_etag(&mut self, id: &Identity, etag: Option<ETag>) {
+    /// Records that the ETag is not known after a change that was applied. The entity cannot be updated until it is.
+    pub(crate) fn forget_etag(&mut self, id: &Identity) {
         if let Some(tracked) = self.entities.get_mut(id) {
-            tracked.condition = etag.map(IfMatch::Tag);
+            tracked.condition = None;
         }
+    }
+
+    /// Sets the ETag of a row that was read after the change was applied, unless another program wrote other columns of
+    /// the row. Returns whether it was set.
+    pub(crate) fn adopt_etag(&mut self, id: &Identity, row: &Found) -> bool {
+        let Some(tracked) = self.entities.get_mut(id) else { return false };
+        let is_id = |name: &str| self.write_id.as_deref() == Some(name);
+        let is_own = match (&tracked.known, &tracked.snapshot) {
+            (Known::All, Some(snapshot)) => {
+                let others = |all: &Properties| {
+                    let all = all.iter().filter(|(name, _)| !is_id(name));
+                    all.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+                };
+                others(snapshot) == others(&row.properties)
+            }
+            _ => true,
+        };
+        if is_own {
+            tracked.condition = Some(IfMatch::Tag(row.etag.clone()));
+        }
+        is_own
     }
 
     /// Records the error of the last save.
@@ -187,9 +207,6 @@ impl Tracker {
             let Some(tracked) = self.entities.get_mut(&id) else { continue };
             let Some(own) = tracked.open.of(&open.request).cloned() else { continue };
             match judgment.verdict {
-                // The row has these values also because of the later change.
-                Verdict::Applied(Confirmation::Comparison) if own.is_superseded => {}
-                Verdict::Applied(_) if own.is_superseded => tracked.open.remove(&own.request),
                 Verdict::Applied(confirmation) => {
                     let (row, write_id) = (rows.get(key), self.write_id.as_deref());
                     // With the old ETag, the next update finds the conflict with a later writer.
@@ -219,8 +236,7 @@ impl Tracker {
         let Some(column) = self.write_id.clone() else { return };
         let Some(EdmValue::Guid(found)) = row.properties.get(&*column) else { return };
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
-        let has_id =
-            |it: &&OpenChange| !it.is_superseded && it.wire.write_id.as_ref() == Some(found);
+        let has_id = |it: &&OpenChange| it.wire.write_id.as_ref() == Some(found);
         let Some(open) = tracked.open_changes().iter().find(has_id).cloned() else { return };
         let is_of_change =
             tracked.has_other_columns_of_snapshot(&open, &row.properties, Some(&*column));
