@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Stdout, Write as _};
 
 use azure_table_client::Written;
 use clap::ValueEnum;
+use unicode_width::UnicodeWidthStr as _;
 
 pub(crate) use rows::Rows;
 
@@ -103,4 +104,11 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// Appends spaces to a text until it fills `width` columns of a terminal. The width of the standard formats counts
+/// characters, and some characters take two columns or none.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    let spaces = width.saturating_sub(text.width());
+    format!("{text}{:spaces$}", "")
 }

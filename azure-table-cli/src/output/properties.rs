@@ -1,8 +1,9 @@
 //! One row as a list of its properties, with their types and whole values.
 
 use azure_table_client::{DynamicEntity, ETag};
+use unicode_width::UnicodeWidthStr as _;
 
-use super::{Out, one_line};
+use super::{Out, one_line, padded};
 use crate::failure::Result;
 
 pub(crate) fn print(row: &DynamicEntity, system: bool) -> Result<()> {
@@ -23,10 +24,10 @@ pub(crate) fn print(row: &DynamicEntity, system: bool) -> Result<()> {
             text(&one_line(name), value.edm_type().as_str(), &value.to_string())
         }),
     );
-    let width = lines.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
+    let width = lines.iter().map(|(name, ..)| name.width()).max().unwrap_or_default();
     let mut out = Out::new();
     for (name, ty, value) in lines {
-        out.put(&format!("{name:width$}  {ty:12}  {value}\n"))?;
+        out.put(&format!("{}  {ty:12}  {value}\n", padded(&name, width)))?;
     }
     out.flush()
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, ETag};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::{Out, one_line};
+use super::{Out, one_line, padded};
 use crate::failure::Result;
 
 /// The rows that determine the columns and their widths.
@@ -56,10 +57,10 @@ impl Table {
             }
         }
         let header = self.header();
-        let mut widths: Vec<_> = header.iter().map(|name| name.chars().count()).collect();
+        let mut widths: Vec<_> = header.iter().map(|name| name.width()).collect();
         for row in &head {
             for (width, cell) in widths.iter_mut().zip(self.cells(row)) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(cell.width());
             }
         }
         out.put(&line(&header, &widths))?;
@@ -114,14 +115,19 @@ pub(super) fn is_system(name: &str) -> bool {
 
 fn cut(text: &str) -> String {
     let line = one_line(text);
-    if line.chars().count() <= MAX_WIDTH {
+    if line.width() <= MAX_WIDTH {
         return line;
     }
-    line.chars().take(MAX_WIDTH - 1).chain(['…']).collect()
+    let mut width = 0;
+    let kept = line.chars().take_while(|c| {
+        width += c.width().unwrap_or_default();
+        width < MAX_WIDTH
+    });
+    kept.chain(['…']).collect()
 }
 
 fn line(cells: &[String], widths: &[usize]) -> String {
-    let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+    let cells = cells.iter().zip(widths).map(|(cell, width)| padded(cell, *width));
     let line = cells.collect::<Vec<_>>().join("  ");
     format!("{}\n", line.trim_end())
 }
@@ -135,6 +141,8 @@ mod tests {
         assert_eq!(cut("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
         assert_eq!(cut(&"x".repeat(40)), "x".repeat(40));
         assert_eq!(cut(&"ü".repeat(41)), format!("{}…", "ü".repeat(39)));
+        assert_eq!(cut(&"京".repeat(20)), "京".repeat(20));
+        assert_eq!(cut(&"京".repeat(21)), format!("{}…", "京".repeat(19)));
     }
 
     #[test]
@@ -143,5 +151,8 @@ mod tests {
         assert_eq!(line(&cells, &[3, 2, 4]), "a\n");
         let cells = ["a", "b", ""].map(str::to_owned);
         assert_eq!(line(&cells, &[3, 2, 4]), "a    b\n");
+        // A wide character takes two columns, a combining one none.
+        let cells = ["京", "u\u{308}", "c"].map(str::to_owned);
+        assert_eq!(line(&cells, &[3, 2, 1]), "京   u\u{308}   c\n");
     }
 }

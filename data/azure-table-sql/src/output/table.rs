@@ -6,6 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{doubles, guids};
 
@@ -39,7 +40,7 @@ fn write_rows(output: &mut dyn Write, rows: &[Vec<Cell>]) -> io::Result<()> {
     let count = rows.first().map_or(0, Vec::len);
     let width = |column: usize| {
         let lines = rows.iter().filter_map(|row| row.get(column)).flatten();
-        lines.map(|line| line.chars().count()).max().unwrap_or_default()
+        lines.map(|line| line.width()).max().unwrap_or_default()
     };
     let widths: Vec<_> = (0..count).map(width).collect();
     let dashes: Vec<_> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
@@ -49,7 +50,9 @@ fn write_rows(output: &mut dyn Write, rows: &[Vec<Cell>]) -> io::Result<()> {
         for line in 0..row.iter().map(Vec::len).max().unwrap_or_default() {
             for (cell, width) in row.iter().zip(&widths) {
                 let text = cell.get(line).map_or("", String::as_str);
-                write!(output, "| {text:width$} ")?;
+                // The width of the standard formats counts characters; some take two columns of a terminal.
+                let spaces = width - text.width();
+                write!(output, "| {text}{:spaces$} ", "")?;
             }
             writeln!(output, "|")?;
         }
@@ -67,4 +70,26 @@ fn lines(text: &str) -> Cell {
     };
     let line = |line: &str| line.chars().map(escape).collect();
     text.trim_end_matches('\n').split('\n').map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_are_aligned() {
+        let rows = [["Name", "n"], ["東京", "1"], ["Zu\u{308}rich", "2"]];
+        let rows = rows.map(|row| row.map(lines).to_vec());
+        let mut output = Vec::new();
+        write_rows(&mut output, &rows).unwrap();
+        assert_eq!(
+            String::from_utf8(output).unwrap(),
+            "+--------+---+\n\
+             | Name   | n |\n\
+             +--------+---+\n\
+             | 東京   | 1 |\n\
+             | Zu\u{308}rich | 2 |\n\
+             +--------+---+\n"
+        );
+    }
 }
