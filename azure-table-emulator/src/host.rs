@@ -47,7 +47,9 @@ pub(crate) async fn serve(
     if let Some(warning) = limits.fit_open_files() {
         print_error(warning);
     }
-    let shared = Arc::new(Shared::new(options, accounts, scheme, address, limits));
+    let shared = Shared::new(options, accounts, scheme, address, limits)
+        .map_err(|error| format!("cannot draw the secret of the page: {error}"))?;
+    let shared = Arc::new(shared);
     let tls = https.map(|https| https.acceptor);
     let (stop, stopping) = watch::channel(());
     tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));

@@ -1,12 +1,12 @@
 //! The state of the page between requests.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::{fmt, io};
 
 use azure_table_client::DynamicEntity;
+use azure_table_client::clock::{Clock as _, SystemClock};
 
 use crate::options::Options;
 
@@ -26,21 +26,22 @@ pub(crate) struct PageState {
 }
 
 impl PageState {
-    /// The page can change tables, unless other machines can reach it without a control token.
-    pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
+    /// The page can change tables, unless other machines can reach it without a control token. Fails if the operating
+    /// system has no random source.
+    pub(crate) fn new(options: &Options, is_loopback: bool) -> io::Result<Self> {
         let is_protected = is_loopback || options.control_token.is_some();
-        Self { can_write: !options.read_only && is_protected, ..Self::with_token() }
+        Ok(Self { can_write: !options.read_only && is_protected, ..Self::with_token()? })
     }
 
-    fn with_token() -> Self {
-        // The keys of a RandomState are random bytes of the operating system.
-        let random = RandomState::new();
-        Self {
+    fn with_token() -> io::Result<Self> {
+        let mut secret = [0; 16];
+        SystemClock.fill_random(&mut secret)?;
+        Ok(Self {
             can_write: true,
-            token: format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1)),
+            token: format!("{:032x}", u128::from_be_bytes(secret)),
             writes: AtomicUsize::new(0),
             columns: Mutex::default(),
-        }
+        })
     }
 
     pub(crate) fn count_write(&self) {
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn columns_stay_and_tokens_differ() {
-        let state = PageState::with_token();
+        let state = PageState::with_token().unwrap();
         let row = |name: &str| DynamicEntity::new("p", "r").with(name, 1);
         assert_eq!(state.columns("a", "T", &[row("X"), row("Y")]), ["X", "Y"]);
         assert_eq!(state.columns("a", "t", &[row("Z")]), ["X", "Y", "Z"]);
@@ -100,6 +101,6 @@ mod tests {
         state.forget("a", "T");
         assert_eq!(state.columns("a", "T", &[]), [""; 0]);
         assert_eq!(state.token.len(), 32);
-        assert_ne!(state.token, PageState::with_token().token);
+        assert_ne!(state.token, PageState::with_token().unwrap().token);
     }
 }

@@ -1,5 +1,6 @@
 //! The state that all connections share.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -49,12 +50,12 @@ impl Shared {
         scheme: Scheme,
         address: SocketAddr,
         limits: Limits,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let gate = Gate::new(address, &options.allow_hosts);
-        Self {
+        Ok(Self {
             accounts,
             has_page: options.page,
-            page: PageState::new(options, gate.is_loopback()),
+            page: PageState::new(options, gate.is_loopback())?,
             limits,
             scheme,
             address,
@@ -65,6 +66,6 @@ impl Shared {
                 token: options.control_token.as_deref().map(ControlToken::new),
                 is_read_only: options.read_only,
             },
-        }
+        })
     }
 }

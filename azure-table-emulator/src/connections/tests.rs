@@ -37,7 +37,8 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let options = Arc::from(options);
         let accounts = Arc::new(Accounts::open(&options).unwrap());
-        let shared = Arc::new(Shared::new(&options, accounts, Scheme::HTTP, address, limits));
+        let shared =
+            Shared::new(&options, accounts, Scheme::HTTP, address, limits).map(Arc::new).unwrap();
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
         tokio::spawn(async move { accept(&listener, None, &accepted, &stopping).await });
