@@ -107,6 +107,7 @@ pub struct Bulk<T> {
     proof: Option<Proof>,
     keeps_all: bool,
     any_version: bool,
+    may_repeat: bool,
     monitor: BulkMonitor,
     callbacks: Callbacks,
 }
@@ -137,6 +138,7 @@ impl<T: TableEntity> Bulk<T> {
             proof: None,
             keeps_all: false,
             any_version: false,
+            may_repeat: false,
             monitor: BulkMonitor::new(clock),
             callbacks: Callbacks::default(),
         }
@@ -216,6 +218,32 @@ impl<T: TableEntity> Bulk<T> {
         self
     }
 
+    /// States that rows of this run may be applied already, although no [`Checkpoint`] lists those that are not.
+    ///
+    /// The run treats a conflict of any row as after [`resume`](Self::resume): it reads the row back, and reports it as
+    /// failed only with proof. Use it to continue a run whose progress the program records itself, for example by the
+    /// last key: the input is not that of the earlier run, so that a checkpoint's indices would mean other rows.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, bulk::BulkOperation, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// let rows = |from| (from..250).map(|n| DynamicEntity::new("Channel9", format!("{n:04}")));
+    /// blogs.bulk().run(rows(0).map(BulkOperation::Insert)).await?;
+    ///
+    /// // The program recorded that rows 0 to 99 are stored, and ended before it recorded the others.
+    /// let report = blogs.bulk().may_repeat().run(rows(100).map(BulkOperation::Insert)).await?;
+    /// assert_eq!(report.progress.applied, 150);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn may_repeat(mut self) -> Self {
+        self.may_repeat = true;
+        self
+    }
+
     /// Returns a monitor of this run, which outlives its future.
     pub fn monitor(&self) -> BulkMonitor {
         self.monitor.clone()
@@ -278,7 +306,7 @@ impl<T: TableEntity> Bulk<T> {
         let run = Run {
             retry: self.retry.unwrap_or_else(|| core.retry.clone()),
             proof: self.proof,
-            earlier: self.monitor.is_resumed().then(|| core.clock.instant()),
+            earlier: (self.may_repeat || self.monitor.is_resumed()).then(|| core.clock.instant()),
             core,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
             concurrency: Concurrency::new(self.concurrency),

@@ -52,7 +52,7 @@ pub(super) struct Run {
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Response> + Send>>>,
     pub(super) timer: Option<(Instant, Sleep)>,
-    /// The start of the run, if it resumes an earlier run, which may have applied each of the rows.
+    /// The start of the run, if an earlier run may have applied each of the rows.
     pub(super) earlier: Option<Instant>,
     /// The error after which nothing more is sent.
     pub(super) fatal: Option<Arc<Error>>,

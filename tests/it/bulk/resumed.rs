@@ -80,6 +80,27 @@ async fn a_stored_checkpoint_without_an_id() {
     assert_eq!(fresh.report().progress.failed, u64::from(ROWS), "{fresh}");
 }
 
+/// The program knows some of the stored rows by itself, and runs the others without a checkpoint.
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_rows_may_be_applied_already() {
+    let mock = MockTableService::new();
+    let table = table(&mock, None);
+    table.create().await.unwrap();
+    table.bulk().run(inserts()).await.unwrap();
+    let rest = || inserts().into_iter().skip(1);
+    let denied = table.bulk().run(rest()).await.unwrap_err();
+    assert_eq!(denied.report().progress.failed, u64::from(ROWS) - 1, "{denied}");
+    let report = table.bulk().may_repeat().run(rest()).await.unwrap();
+    assert_eq!(report.progress.applied, u64::from(ROWS) - 1, "{report}");
+
+    // A row with other values is not one that an earlier run stored.
+    table.insert_or_replace(&row(1, 1).with("Other", true)).await.unwrap();
+    let denied = table.bulk().may_repeat().run(rest()).await.unwrap_err();
+    let failed: Vec<_> = denied.report().failures().map(|result| result.index).collect();
+    assert_eq!(failed, [0], "{denied}");
+    assert_eq!(denied.report().progress.applied, u64::from(ROWS) - 2, "{denied}");
+}
+
 /// A resumed run that the service refuses, or that gives up, does not deny the rows that it did not send.
 #[tokio::test(start_paused = true)]
 async fn rows_that_a_resumed_run_did_not_send() {

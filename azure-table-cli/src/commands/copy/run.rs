@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_client::bulk::{Bulk, BulkOperation, Cause, Checkpoint};
+use azure_table_client::bulk::{Bulk, BulkOperation, Cause};
 use azure_table_client::client::{WriteOutcome, WriteResult};
 use azure_table_client::{DynamicEntity, EntityKey, Error, TableClient};
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
@@ -110,7 +110,7 @@ impl Run {
         // A run that is killed at once can be resumed too.
         self.save(&shared)?;
         let rows = self.rows(&shared)?;
-        let bulk = self.bulk(&shared)?;
+        let bulk = self.bulk(&shared);
         let monitor = bulk.monitor();
         let (mut bulk, mut stop) = (pin!(bulk.try_run_stream(rows)), pin!(interrupt.wait()));
         let mut timer = interval_at(Instant::now() + self.save_every, self.save_every);
@@ -251,7 +251,7 @@ impl Run {
         Ok(())
     }
 
-    fn bulk(&self, shared: &Arc<Shared>) -> Result<Bulk<DynamicEntity>> {
+    fn bulk(&self, shared: &Arc<Shared>) -> Bulk<DynamicEntity> {
         let (shared, progress) = (Arc::clone(shared), self.progress.clone());
         let on_row = move |row: &WriteResult| {
             let mut frontier = shared.lock();
@@ -272,14 +272,8 @@ impl Run {
         let bulk = self.target.bulk().concurrency(self.concurrency);
         let bulk = bulk.give_up_after(self.give_up_after);
         let bulk = bulk.on_row(on_row).on_progress(on_progress);
-        Ok(if self.is_resumed { bulk.resume(earlier_run()?) } else { bulk })
+        if self.is_resumed { bulk.may_repeat() } else { bulk }
     }
-}
-
-/// A stored checkpoint without resolved rows: an earlier run may have applied each of them, so that the run reads a row
-/// back before it reports a conflict.
-fn earlier_run() -> Result<Checkpoint> {
-    Ok("1.".parse::<Checkpoint>()?)
 }
 
 /// Compares the properties, in any order.
