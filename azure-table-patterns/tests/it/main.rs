@@ -20,7 +20,7 @@ mod sequence;
 mod versioned_partition;
 mod wide;
 
-// The tests of examples are next to the examples. This binary includes them, because `.ci/without` and the chaos of
+// The tests of examples are next to the examples. This binary includes them, because `.ci/without patterns` and the chaos of
 // `.ci/run patterns` run it.
 #[path = "../../../examples/delete_channel/tests.rs"]
 mod delete_channel;

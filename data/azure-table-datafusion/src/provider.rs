@@ -22,7 +22,7 @@ use datafusion_physical_plan::projection::ProjectionExec;
 use futures_util::TryStreamExt as _;
 
 use crate::error::external;
-use crate::pushdown::{Budget, Forbidden, translate};
+use crate::pushdown::{Budget, translate};
 use crate::ranges;
 use crate::scan::AzureTableScan;
 use crate::source::Source;
@@ -37,7 +37,6 @@ pub struct AzureTable {
     source: Source,
     schema: TableSchema,
     partitions: Option<usize>,
-    forbidden: Forbidden,
 }
 
 impl AzureTable {
@@ -48,7 +47,7 @@ impl AzureTable {
     /// columns.
     pub fn new(table: TableClient<DynamicEntity>, schema: TableSchema) -> Self {
         let source = Source { table, connection: None };
-        Self { source, schema, partitions: None, forbidden: Forbidden::default() }
+        Self { source, schema, partitions: None }
     }
 
     /// Infers the schema from the first `rows` rows of the table.
@@ -92,19 +91,13 @@ impl AzureTable {
         &self.schema
     }
 
-    #[cfg(test)]
-    pub(crate) fn forcing(mut self, forbidden: Forbidden) -> Self {
-        self.forbidden = forbidden;
-        self
-    }
-
     #[cfg(feature = "distributed")]
     pub(crate) fn from_parts(
         source: Source,
         schema: TableSchema,
         partitions: Option<usize>,
     ) -> Self {
-        Self { source, schema, partitions, forbidden: Forbidden::default() }
+        Self { source, schema, partitions }
     }
 
     #[cfg(feature = "distributed")]
@@ -115,10 +108,10 @@ impl AzureTable {
     /// Divides the conditions of a scan into a filter for the service, and conditions that it must match exactly but that do
     /// not fit into the request. DataFusion promises filters that were supported one by one.
     fn divide(&self, conditions: &[Expr]) -> (Option<Filter>, Vec<Expr>) {
-        let mut budget = Budget::new(self.forbidden);
+        let mut budget = Budget::new();
         let mut filters = Vec::new();
         let mut left = Vec::new();
-        let translated = conditions.iter().map(|one| translate(one, &self.schema, self.forbidden));
+        let translated = conditions.iter().map(|one| translate(one, &self.schema));
         let mut conditions: Vec<_> = conditions.iter().zip(translated).collect();
         // Inexact filters may be left out, since DataFusion evaluates these conditions too.
         conditions.sort_by_key(|(_, pushed)| pushed.as_ref().is_none_or(|one| !one.is_exact));
@@ -147,8 +140,8 @@ impl TableProvider for AzureTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let mut budget = Budget::new(self.forbidden);
-        let mut support = |filter: &&Expr| match translate(filter, &self.schema, self.forbidden) {
+        let mut budget = Budget::new();
+        let mut support = |filter: &&Expr| match translate(filter, &self.schema) {
             Some(pushed) if budget.take(&pushed.filter) => pushed.support(),
             _ => TableProviderFilterPushDown::Unsupported,
         };

@@ -16,7 +16,6 @@ mod text;
 mod time;
 
 use azure_table_arrow::TableSchema;
-use azure_table_client::edm::EdmType;
 use azure_table_client::filter::Filter;
 use datafusion_expr::{Expr, TableProviderFilterPushDown};
 
@@ -40,34 +39,8 @@ impl Pushed {
     }
 }
 
-/// Pushes that would change results. All are off: a test turns each on, to prove that it would notice the difference.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches of a test")]
-pub(crate) struct Forbidden {
-    /// Comparisons of Doubles: SQL has NaN as the highest number, and two zeros.
-    pub(crate) doubles: bool,
-    /// `IS NULL`: the service has no null.
-    pub(crate) is_null: bool,
-    /// Comparisons of the rest column, which holds the values of mixed columns.
-    pub(crate) rest: bool,
-    /// Text ranges with bounds from U+D800 on, which the service orders by UTF-16 code units.
-    pub(crate) surrogates: bool,
-    /// Ranges of Guids.
-    pub(crate) guid_ranges: bool,
-    /// Ranges of Binaries.
-    pub(crate) binary_ranges: bool,
-    /// `<>`, `<` and `<=` of properties as exact filters, although a service may find rows without the property.
-    pub(crate) missing_as_exact: bool,
-    /// `=`, `>` and `>=` of properties of this type as exact filters, although a service may find values of other types.
-    pub(crate) other_types_as_exact: Option<EdmType>,
-    /// Times of a finer or coarser unit than the service's, without rounding the bound.
-    pub(crate) unrounded_times: bool,
-    /// More comparisons than the service accepts.
-    pub(crate) any_length: bool,
-}
-
 /// Returns the filter for a condition on a table; `None` if the service cannot evaluate any part of it.
-pub(crate) fn translate(expr: &Expr, schema: &TableSchema, forbidden: Forbidden) -> Option<Pushed> {
-    let pushed = condition::Translation { schema, forbidden }.of(expr, false, 0)?;
-    Budget::new(forbidden).fits(&pushed.filter).then_some(pushed)
+pub(crate) fn translate(expr: &Expr, schema: &TableSchema) -> Option<Pushed> {
+    let pushed = condition::Translation { schema }.of(expr, false, 0)?;
+    Budget::new().fits(&pushed.filter).then_some(pushed)
 }

@@ -51,19 +51,12 @@ impl fmt::Display for Difference {
         write!(f, "{}", self.sql)?;
         match &self.service {
             Ok(rows) => write!(f, ": {} rows instead of {}", rows.len(), self.memory.len())?,
-            Err(error) => write!(f, ": {error}")?,
+            Err(error) => write!(f, ": refused: {error}")?,
         }
         let rows = self.service.as_deref().unwrap_or_default();
         let missing = self.memory.iter().find(|row| !rows.contains(row));
         let extra = rows.iter().find(|row| !self.memory.contains(row));
         write!(f, ", the first missing one {missing:?}, the first extra one {extra:?}")
-    }
-}
-
-impl Difference {
-    /// Whether the service returned rows, other than those in memory.
-    pub(super) const fn has_rows(&self) -> bool {
-        self.service.is_ok()
     }
 }
 

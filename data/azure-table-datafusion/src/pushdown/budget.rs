@@ -3,8 +3,6 @@
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::limits::COMPARISONS;
 
-use super::Forbidden;
-
 /// The bounds of a key range, which every request may have besides the pushed filters.
 const BOUNDS: usize = 2;
 /// The limit on the encoded text of the pushed filters. It leaves most of a URL to the bounds, the selected columns and the
@@ -21,10 +19,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) const fn new(forbidden: Forbidden) -> Self {
-        if forbidden.any_length {
-            return Self { comparisons: usize::MAX, bytes: usize::MAX };
-        }
+    pub(crate) const fn new() -> Self {
         Self { comparisons: COMPARISONS - BOUNDS, bytes: TEXT_BYTES }
     }
 

@@ -7,24 +7,19 @@ use bytes::Bytes;
 use datafusion_common::ScalarValue;
 use uuid::Uuid;
 
-use super::{Forbidden, Pushed, text, time};
+use super::{Pushed, text, time};
 
 /// Translates a comparison.
-pub(super) fn of(
-    column: &Column,
-    op: CompareOp,
-    literal: &ScalarValue,
-    forbidden: Forbidden,
-) -> Option<Pushed> {
+pub(super) fn of(column: &Column, op: CompareOp, literal: &ScalarValue) -> Option<Pushed> {
     let is_range = !matches!(op, CompareOp::Eq | CompareOp::Ne);
     let value: EdmValue = match (column.kind(), column.column_type()) {
-        (ColumnKind::ETag, _) => return None,
-        (ColumnKind::Rest, _) if !forbidden.rest => return None,
+        // The rest column holds the values of mixed columns. SQL has NaN as the highest Double, and two zeros.
+        (ColumnKind::ETag | ColumnKind::Rest, _) | (_, ColumnType::Double) => return None,
         (_, ColumnType::String) => {
             let text = literal.try_as_str()??;
             let is_key = matches!(column.kind(), ColumnKind::PartitionKey | ColumnKind::RowKey);
             if !text::is_sendable(text)
-                || is_range && !(forbidden.surrogates || text::has_same_order(text))
+                || is_range && !text::has_same_order(text)
                 || is_key && !is_range && !text::is_key(text)
             {
                 return None;
@@ -34,8 +29,8 @@ pub(super) fn of(
         (_, ColumnType::Boolean) => {
             let ScalarValue::Boolean(Some(value)) = *literal else { return None };
             return match op {
-                CompareOp::Eq => of_boolean(column, value, forbidden),
-                CompareOp::Ne => of_boolean(column, !value, forbidden),
+                CompareOp::Eq => of_boolean(column, value),
+                CompareOp::Ne => of_boolean(column, !value),
                 _ => None,
             };
         }
@@ -47,67 +42,39 @@ pub(super) fn of(
             ScalarValue::Int64(Some(value)) => value.into(),
             _ => return None,
         },
-        (_, ColumnType::Double) => match *literal {
-            ScalarValue::Float64(Some(value)) if forbidden.doubles => value.into(),
-            _ => return None,
-        },
         (_, ColumnType::DateTime(form)) => {
-            return time::compare(column, form, op, literal, forbidden);
+            return time::compare(column, form, op, literal);
         }
+        // The order of Guids and Binaries is not documented.
         (_, ColumnType::Guid) => {
-            if op != CompareOp::Eq && !forbidden.guid_ranges {
+            if op != CompareOp::Eq {
                 return None;
             }
             Uuid::from_slice(bytes(literal)?).ok()?.into()
         }
         (_, ColumnType::Binary) => {
-            if op != CompareOp::Eq && !forbidden.binary_ranges {
+            if op != CompareOp::Eq {
                 return None;
             }
             Bytes::copy_from_slice(bytes(literal)?).into()
         }
     };
-    compare(column, op, &value, forbidden)
+    compare(column, op, &value)
 }
 
 /// Builds the comparison of a column with a value of its type.
-pub(super) fn compare(
-    column: &Column,
-    op: CompareOp,
-    value: &EdmValue,
-    forbidden: Forbidden,
-) -> Option<Pushed> {
+pub(super) fn compare(column: &Column, op: CompareOp, value: &EdmValue) -> Option<Pushed> {
     let filter = Filter::compare(column.name(), op, value.clone()).ok()?;
-    let may_match_missing = matches!(op, CompareOp::Ne | CompareOp::Lt | CompareOp::Le);
-    let is_forced = if may_match_missing {
-        forbidden.missing_as_exact
-    } else {
-        forbidden.other_types_as_exact == Some(value.edm_type())
-    };
     // A service may return rows without the property, or with a value of another type: their column is null.
-    Some(Pushed { filter, is_exact: !column.is_nullable() || is_forced })
+    Some(Pushed { filter, is_exact: !column.is_nullable() })
 }
 
 /// Requires a value of a Boolean column.
-pub(super) fn of_boolean(column: &Column, value: bool, forbidden: Forbidden) -> Option<Pushed> {
+pub(super) fn of_boolean(column: &Column, value: bool) -> Option<Pushed> {
     if column.column_type() != ColumnType::Boolean {
         return None;
     }
-    compare(column, CompareOp::Eq, &value.into(), forbidden)
-}
-
-/// A missing property as the default value of its type: the wrong translation of `IS NULL`, for a test.
-pub(super) fn with_default(column: &Column) -> Option<Pushed> {
-    let value: EdmValue = match column.column_type() {
-        ColumnType::String => "".into(),
-        ColumnType::Boolean => false.into(),
-        ColumnType::Int32 => 0.into(),
-        ColumnType::Int64 => 0_i64.into(),
-        ColumnType::Double => 0.0.into(),
-        ColumnType::DateTime(_) | ColumnType::Guid | ColumnType::Binary => return None,
-    };
-    let filter = Filter::compare(column.name(), CompareOp::Eq, value).ok()?;
-    Some(Pushed { filter, is_exact: true })
+    compare(column, CompareOp::Eq, &value.into())
 }
 
 fn bytes(literal: &ScalarValue) -> Option<&[u8]> {

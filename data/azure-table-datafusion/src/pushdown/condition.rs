@@ -5,7 +5,7 @@ use azure_table_client::filter::{CompareOp, Filter};
 use datafusion_expr::expr::{Between, InList};
 use datafusion_expr::{BinaryExpr, Expr, Operator};
 
-use super::{Forbidden, Pushed, comparison, prefix};
+use super::{Pushed, comparison, prefix};
 
 /// The limit on nested conditions. Filters other than lists have at most 15 comparisons anyway.
 const MAX_DEPTH: usize = 64;
@@ -14,7 +14,6 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Translation<'s> {
     pub(super) schema: &'s TableSchema,
-    pub(super) forbidden: Forbidden,
 }
 
 impl Translation<'_> {
@@ -50,12 +49,9 @@ impl Translation<'_> {
             }
             Expr::InList(list) => self.in_list(list, list.negated != negated),
             Expr::Like(like) if like.negated == negated => {
-                prefix::like(like, self.column(&like.expr)?, self.forbidden)
+                prefix::like(like, self.column(&like.expr)?)
             }
-            Expr::Column(_) => comparison::of_boolean(self.column(expr)?, !negated, self.forbidden),
-            Expr::IsNull(inner) if self.forbidden.is_null && !negated => {
-                comparison::with_default(self.column(inner)?)
-            }
+            Expr::Column(_) => comparison::of_boolean(self.column(expr)?, !negated),
             _ => None,
         }
     }
@@ -65,10 +61,10 @@ impl Translation<'_> {
         let op = if negated { inverse(op) } else { op };
         match (left, right) {
             (column, Expr::Literal(literal, _)) => {
-                comparison::of(self.column(column)?, op, literal, self.forbidden)
+                comparison::of(self.column(column)?, op, literal)
             }
             (Expr::Literal(literal, _), column) => {
-                comparison::of(self.column(column)?, mirrored(op), literal, self.forbidden)
+                comparison::of(self.column(column)?, mirrored(op), literal)
             }
             _ => None,
         }
@@ -88,7 +84,7 @@ impl Translation<'_> {
                 }
                 continue;
             }
-            let one = comparison::of(column, op, value, self.forbidden)?;
+            let one = comparison::of(column, op, value)?;
             chain = match chain {
                 None => Some(one),
                 Some(chain) if negated => all(Some(chain), Some(one)),

@@ -4,10 +4,10 @@ use azure_table_arrow::{Column, ColumnKind, ColumnType};
 use azure_table_client::filter::{CompareOp, Filter};
 use datafusion_expr::{Expr, Like};
 
-use super::{Forbidden, Pushed, comparison};
+use super::{Pushed, comparison};
 
 /// Translates a pattern that begins with plain text. All texts with this prefix are sent.
-pub(super) fn like(like: &Like, column: &Column, forbidden: Forbidden) -> Option<Pushed> {
+pub(super) fn like(like: &Like, column: &Column) -> Option<Pushed> {
     let Expr::Literal(pattern, _) = &*like.pattern else { return None };
     let pattern = pattern.try_as_str()??;
     let is_plain = like.escape_char.is_none() && !like.case_insensitive && !pattern.contains('\\');
@@ -17,13 +17,13 @@ pub(super) fn like(like: &Like, column: &Column, forbidden: Forbidden) -> Option
     }
     let Some(wildcard) = pattern.find(['%', '_']) else {
         let literal = pattern.into();
-        return comparison::of(column, CompareOp::Eq, &literal, forbidden);
+        return comparison::of(column, CompareOp::Eq, &literal);
     };
     let prefix = &pattern[..wildcard];
     if prefix.is_empty() {
         return None;
     }
-    let compare = |op, bound: &str| comparison::of(column, op, &bound.into(), forbidden);
+    let compare = |op, bound: &str| comparison::of(column, op, &bound.into());
     let lower = compare(CompareOp::Ge, prefix)?;
     let upper = after(prefix).and_then(|bound| compare(CompareOp::Lt, &bound));
     let Some(upper) = upper else { return Some(Pushed { is_exact: false, ..lower }) };

@@ -8,7 +8,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::expr::InList;
 use datafusion_expr::{Like, cast};
 
-use super::{Forbidden, Pushed, translate};
+use super::{Pushed, translate};
 
 fn schema() -> TableSchema {
     let columns = [
@@ -29,7 +29,7 @@ fn schema() -> TableSchema {
 
 /// The text of the filter, and whether it is exact.
 fn pushed(expr: &Expr) -> Option<(String, bool)> {
-    let Pushed { filter, is_exact } = translate(expr, &schema(), Forbidden::default())?;
+    let Pushed { filter, is_exact } = translate(expr, &schema())?;
     Some((filter.to_string(), is_exact))
 }
 

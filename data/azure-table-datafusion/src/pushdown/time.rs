@@ -8,7 +8,7 @@ use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::CompareOp;
 use datafusion_common::ScalarValue;
 
-use super::{Forbidden, Pushed, comparison};
+use super::{Pushed, comparison};
 
 /// Ticks from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
@@ -25,17 +25,13 @@ pub(super) fn compare(
     form: Timestamps,
     op: CompareOp,
     literal: &ScalarValue,
-    forbidden: Forbidden,
 ) -> Option<Pushed> {
     let ticks = ticks(form, literal)?;
     let compare = |op, ticks| {
         // Only times of the service have a literal.
         let time = EdmDateTime::from_ticks(ticks).ok()?;
-        comparison::compare(column, op, &time.into(), forbidden)
+        comparison::compare(column, op, &time.into())
     };
-    if forbidden.unrounded_times {
-        return compare(op, ticks.last);
-    }
     match op {
         CompareOp::Ge => compare(CompareOp::Ge, ticks.first),
         CompareOp::Gt => compare(CompareOp::Gt, ticks.last),
