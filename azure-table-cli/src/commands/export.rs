@@ -89,7 +89,7 @@ impl Target {
         let files = Files::lock(args, endpoint, format)?;
         let resume = Resume::of(args.resume, true);
         let saved = files.checkpoint.begin(resume, globals)?;
-        let position = Position::from_json(saved.as_ref().map(|saved| &saved.position))?;
+        let position: Position = saved.as_ref().map(Saved::read).transpose()?.unwrap_or_default();
         if saved.is_none() && files.file.exists() {
             confirm(globals, &format!("replace the file {}?", files.file.display()))?;
         }
@@ -158,7 +158,7 @@ impl Export {
         // Without the rows, a resumed run needs to know whether the file is the new one.
         let finished = Finished::of(part).map_err(|error| Failure::file("read", part, error))?;
         position.finished = Some(finished);
-        checkpoint.save(&position.to_json())?;
+        checkpoint.save(&position)?;
         fs::rename(part, file).map_err(|error| Failure::file("write", file, error))?;
         if rows != part {
             fs::remove_file(rows).map_err(|error| Failure::file("remove", rows, error))?;

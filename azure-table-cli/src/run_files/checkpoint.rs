@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::lock::Lock;
 use super::{Named, with_suffix};
 use crate::args::Globals;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::output::note;
 use crate::progress::counted;
 
@@ -94,6 +95,15 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
+    /// Returns the position as the command stored it.
+    pub(crate) fn read<'s, T: Deserialize<'s>>(&'s self) -> Result<T> {
+        T::deserialize(&self.position).map_err(|_| {
+            let position = &self.position;
+            let message = format!("the checkpoint has an invalid position: {position}");
+            Failure::new(Exit::Failed, message)
+        })
+    }
+
     /// Reports where the run continues: after this number of rows.
     pub(crate) fn note(&self, rows: u64, globals: &Globals) {
         let time =
@@ -189,7 +199,7 @@ impl CheckpointFile {
     }
 
     /// Replaces the file.
-    pub(crate) fn save(&self, position: &Value) -> Result<()> {
+    pub(crate) fn save(&self, position: &impl Serialize) -> Result<()> {
         let arguments: serde_json::Map<_, _> = self
             .job
             .arguments

@@ -1,4 +1,7 @@
 //! The text of a snapshot: one line for each property, in a stable order.
+//!
+//! The format is our own because people review its diffs, delete lines by hand, and find an error by its line; a format of
+//! serde would spread a property over a dozen lines, and the reader of these files would have to stay.
 
 use std::fmt::{Formatter, Result};
 

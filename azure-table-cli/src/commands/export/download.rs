@@ -256,7 +256,7 @@ impl<'c> Sink<'c> {
         self.writer.flush()?;
         self.file.sync_data().map_err(|error| Failure::file("write", self.path, error))?;
         self.position.bytes = self.start + self.writer.bytes();
-        self.checkpoint.save(&self.position.to_json())?;
+        self.checkpoint.save(&self.position)?;
         self.saved = Instant::now();
         self.is_damaged = false;
         Ok(())

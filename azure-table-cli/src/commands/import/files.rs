@@ -58,7 +58,7 @@ impl Files {
             Some(checkpoint) => checkpoint.begin(resume, globals)?,
             None => None,
         };
-        let position = Position::from_json(saved.as_ref().map(|saved| &saved.position))?;
+        let position: Position = saved.as_ref().map(Saved::read).transpose()?.unwrap_or_default();
         let list = |path, bytes| match &saved {
             Some(_) => RowList::resume(path, bytes),
             None => RowList::begin(path, globals),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, BulkError, BulkMonitor, BulkReport, Checkpoint};
 use futures_util::Stream;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, interval_at};
 
 use super::source::SharedRows;
@@ -20,36 +20,13 @@ use crate::run_files::checkpoint::CheckpointFile;
 const LISTED: usize = 5;
 
 /// The position of an unfinished import.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Position {
     pub(super) bulk: Checkpoint,
     /// The size of the file of refused rows, up to those that `bulk` counts.
     pub(super) refused_bytes: u64,
     /// The size and the hash of the imported file, whose rows `bulk` counts.
     pub(super) content: String,
-}
-
-impl Position {
-    fn to_json(&self) -> Value {
-        let Self { bulk, refused_bytes, content } = self;
-        json!({ "bulk": bulk.to_string(), "refused_bytes": refused_bytes, "content": content })
-    }
-
-    /// Reads the position of a checkpoint; without one, the import begins.
-    pub(super) fn from_json(position: Option<&Value>) -> Result<Self> {
-        let Some(position) = position else { return Ok(Self::default()) };
-        let parse = || {
-            let bulk = position["bulk"].as_str()?.parse().ok()?;
-            let refused_bytes = position["refused_bytes"].as_u64()?;
-            Some(Self { bulk, refused_bytes, content: position["content"].as_str()?.to_owned() })
-        };
-        parse().ok_or_else(|| {
-            Failure::new(
-                Exit::Failed,
-                format!("the checkpoint has an invalid position: {position}"),
-            )
-        })
-    }
 }
 
 /// A run and the state that it shares with its callbacks. Clones share it.
@@ -77,8 +54,7 @@ impl Run {
         };
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
         let (bulk, content) = (self.monitor.checkpoint(), self.content.clone());
-        let position = Position { bulk, refused_bytes, content };
-        checkpoint.save(&position.to_json())
+        checkpoint.save(&Position { bulk, refused_bytes, content })
     }
 
     /// Applies the operations. Saves every few seconds, and when the user interrupts.
@@ -189,5 +165,20 @@ impl Run {
             Some(_) => format!(" ({rows} {were} applied; add --resume to import the others)"),
             None => format!(" ({rows} {were} applied)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_positions_of_earlier_versions_are_read() {
+        let text = r#"{"bulk":"1.0-5;2","refused_bytes":70,"content":"9 ab"}"#;
+        let position: Position = serde_json::from_str(text).unwrap();
+        assert_eq!((position.bulk.resolved(), position.bulk.refused()), (5, 2));
+        assert_eq!((position.refused_bytes, &*position.content), (70, "9 ab"));
+        assert_eq!(serde_json::to_string(&position).unwrap(), text);
+        assert!(serde_json::from_str::<Position>(&text.replace("1.0-5", "5")).is_err());
     }
 }
