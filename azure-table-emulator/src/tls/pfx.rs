@@ -1,5 +1,8 @@
 //! PFX files: a private key and its certificates, encrypted with a password. Source: RFC 7292 (PKCS #12),
 //! RFC 8018 (PBES2).
+//!
+//! The reader is our own because p12-keystore 0.4.1 makes the program 7.7 % larger, brings 45 more crates, two of them
+//! pre-releases, and does not read files with PBES2 and HMAC-SHA-1 or Triple DES, or with 128-bit RC2.
 
 use std::fmt;
 use std::num::NonZeroU32;
