@@ -15,7 +15,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use access::{Moment, Sas, Whoami};
 pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
-pub(crate) use globals::{Connection, DialectName, Globals};
+pub(crate) use globals::Globals;
 pub(crate) use passed_on::own_arguments;
 pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;

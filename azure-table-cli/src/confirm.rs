@@ -2,12 +2,11 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use crate::args::Globals;
 use crate::failure::{Exit, Failure, Result, escaped};
 
-/// Returns if `--yes` is set or the user confirms at the terminal. Without a terminal, it is a usage error.
-pub(crate) fn confirm(globals: &Globals, question: &str) -> Result<()> {
-    if globals.yes {
+/// Returns if `is_confirmed`, the option `--yes`, is set or the user confirms at the terminal. Without a terminal, it is a usage error.
+pub fn confirm(is_confirmed: bool, question: &str) -> Result<()> {
+    if is_confirmed {
         return Ok(());
     }
     let question = escaped(question);

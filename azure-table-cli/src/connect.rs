@@ -5,44 +5,59 @@
 //! `--endpoint` replace the address of the public cloud.
 
 mod environment;
+mod options;
 mod prompt;
 mod source;
 mod source_parser;
 
+use std::fmt;
+
 use azure_table_client::TableServiceClient;
 use azure_table_client::auth::Credential;
+use url::form_urlencoded;
 use zeroize::Zeroizing;
 
-pub(crate) use source::Source;
+pub use options::{Connection, DialectName};
+pub use source::Source;
 #[cfg(not(feature = "entra"))]
-pub(crate) use source::without_entra;
+pub use source::without_entra;
+pub use source_parser::SourceParser;
 
-use crate::args::{Connection, DialectName, Globals};
 use crate::failure::{Failure, Result};
 
 /// The kind of a credential.
-pub(crate) enum Kind {
+#[expect(missing_debug_implementations, reason = "it contains secrets")]
+pub enum Kind {
     /// A key, with the name of the account if it is known.
     Key(Option<String>),
     /// The query string of a shared access signature.
     Signature(Zeroizing<String>),
+    /// A token of Microsoft Entra ID.
     Token,
 }
 
 impl Connection {
     /// Returns whether an option names the account.
-    pub(crate) fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         self.connection_from.is_some() || self.emulator || self.entra || self.endpoint.is_some()
     }
 
+    /// Returns the address of the account, if the options request a sign-in with Microsoft Entra ID.
+    pub fn sign_in(&self) -> Option<&str> {
+        match &self.connection_from {
+            Some(Source::Entra(endpoint)) => Some(endpoint),
+            _ => self.endpoint.as_deref().filter(|_| self.entra),
+        }
+    }
+
     /// Returns the client of the account. Nothing is sent.
-    pub(crate) fn service(&self) -> Result<TableServiceClient> {
+    pub fn service(&self) -> Result<TableServiceClient> {
         self.target()?.service(self, self.dialect)
     }
 
     /// Returns the client for one side of a command with two sides: for `source`, which `option` names, or without a source
     /// for these options.
-    pub(crate) fn service_of(
+    pub fn service_of(
         &self,
         option: &str,
         source: Option<&Source>,
@@ -55,7 +70,8 @@ impl Connection {
         target.service(self, dialect)
     }
 
-    pub(crate) fn target(&self) -> Result<Target> {
+    /// Returns the account that the options or the variables name.
+    pub fn target(&self) -> Result<Target> {
         if let Some(source) = &self.connection_from {
             return source.target("--connection-from");
         }
@@ -74,18 +90,11 @@ impl Connection {
     }
 }
 
-impl Globals {
-    /// Returns the client of the account. Nothing is sent.
-    pub(crate) fn service(&self) -> Result<TableServiceClient> {
-        self.connection.service()
-    }
-}
-
-/// The account that options and variables name.
-pub(crate) struct Target {
+/// The account that options and variables name. Its `Debug` has no secret.
+pub struct Target {
     access: Access,
     /// The place that the credential came from, without a secret.
-    pub(crate) origin: String,
+    pub origin: String,
 }
 
 enum Access {
@@ -104,7 +113,8 @@ impl Target {
         Self { access: Access::ConnectionString(text), origin: origin.into() }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    /// The kind of the credential.
+    pub fn kind(&self) -> Kind {
         match &self.access {
             Access::ConnectionString(text) => kind_of(text),
             Access::SignIn { .. } => Kind::Token,
@@ -112,7 +122,7 @@ impl Target {
     }
 
     /// Returns the connection string, for another program; `None` for a sign-in.
-    pub(crate) fn connection_string(self) -> Option<Zeroizing<String>> {
+    pub fn connection_string(self) -> Option<Zeroizing<String>> {
         match self.access {
             Access::ConnectionString(text) => Some(text),
             Access::SignIn { .. } => None,
@@ -120,7 +130,7 @@ impl Target {
     }
 
     /// Returns the client of the account. Nothing is sent.
-    pub(crate) fn service(
+    pub fn service(
         self,
         options: &Connection,
         dialect: Option<DialectName>,
@@ -141,6 +151,19 @@ impl Target {
         let builder = if options.allow_http { builder.allow_http(true) } else { builder };
         Ok(builder.observer(options.requests.clone()).build()?)
     }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// Returns the table that a shared access signature is for; `None` if it is for the account.
+pub fn table_of(signature: &str) -> Option<String> {
+    let mut fields = form_urlencoded::parse(signature.trim_start_matches('?').as_bytes());
+    let table = fields.find(|(name, _)| name.eq_ignore_ascii_case("tn"));
+    table.map(|(_, table)| table.into_owned())
 }
 
 /// The kind of the credential of a connection string.

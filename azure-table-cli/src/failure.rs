@@ -1,18 +1,22 @@
 //! Failed commands and their exit codes.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+use crate::terminal::message;
 
-/// The exit codes of the program, which `README.md` documents.
+/// The result of a command.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// The exit codes of the programs, which `README.md` documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub enum Exit {
+    /// The command is done.
     Done = 0,
     /// The service or the machine failed.
     Failed = 1,
@@ -24,6 +28,7 @@ pub(crate) enum Exit {
     Partial = 4,
     /// A write may have been applied.
     Unknown = 5,
+    /// The row or the table does not exist.
     NotFound = 6,
     /// A condition failed, or the row or the table exists already.
     Conflict = 7,
@@ -35,7 +40,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Returns the exit of a program that uses the same codes.
-    pub(crate) fn of_code(code: u8) -> Self {
+    pub fn of_code(code: u8) -> Self {
         let all = [
             Self::Done,
             Self::Usage,
@@ -58,48 +63,73 @@ impl From<Exit> for ExitCode {
 }
 
 /// The reason why a command failed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
     exit: Exit,
     message: String,
 }
 
 impl Failure {
     /// A failure whose message is printed to standard error. Control characters are escaped.
-    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: escaped(&message.into()) }
     }
 
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    /// The failure of invalid arguments.
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
 
     /// A failure that was reported already.
-    pub(crate) const fn silent(exit: Exit) -> Self {
+    pub const fn silent(exit: Exit) -> Self {
         Self { exit, message: String::new() }
     }
 
     /// The failure of an operation on a file: `cannot read rows.jsonl: No such file or directory`.
-    pub(crate) fn file(action: &str, path: &Path, error: impl Display) -> Self {
+    pub fn file(action: &str, path: &Path, error: impl Display) -> Self {
         Self::new(Exit::Failed, format!("cannot {action} {}: {error}", path.display()))
     }
 
     /// The failure to write to standard output. If the reader closed it, as `head` does, the program ends quietly.
-    pub(crate) fn stdout(error: &io::Error) -> Self {
+    pub fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::silent(Exit::Done);
         }
         Self::new(Exit::Failed, format!("cannot write to standard output: {error}"))
     }
 
-    pub(crate) const fn exit(&self) -> Exit {
+    /// The exit code.
+    pub const fn exit(&self) -> Exit {
         self.exit
     }
 
-    pub(crate) fn message(&self) -> &str {
+    /// The message, which is empty if the failure was reported already.
+    pub fn message(&self) -> &str {
         &self.message
     }
+
+    /// States the action that failed before the message.
+    #[must_use]
+    pub fn of(self, action: &str) -> Self {
+        Self::new(self.exit, format!("{action}: {}", self.message))
+    }
+
+    /// Prints the message of a program, and returns its exit code.
+    pub fn report(&self, program: &str) -> ExitCode {
+        if !self.message.is_empty() {
+            message(&format!("{program}: {}", self.message));
+        }
+        self.exit.into()
+    }
 }
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// Words in the messages of the client that are about its functions, and those of this program.
 const WORDS: [(&str, &str); 2] = [
@@ -139,7 +169,7 @@ fn exit(error: &Error) -> Exit {
 }
 
 /// Escapes the control characters of a text that comes from a file or from the service, except line breaks.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() && c != '\n' {

@@ -5,18 +5,16 @@ use std::process;
 use tokio::sync::watch;
 
 use crate::failure::{Exit, Failure, Result};
-use crate::output::message;
+use crate::terminal::message;
 
 /// A request of the user to stop. Clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(watch::Receiver<bool>);
+pub struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
     /// Handles Ctrl-C, and SIGTERM on Unix, from now on. The second signal ends the program at once with exit code 130.
-    pub(crate) fn install() -> Result<Self> {
-        let mut signals = Signals::listen().map_err(|error| {
-            Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
-        })?;
+    pub fn install() -> Result<Self> {
+        let mut signals = Signals::listen()?;
         let (sender, receiver) = watch::channel(false);
         tokio::spawn(async move {
             signals.next().await;
@@ -29,12 +27,12 @@ impl Interrupt {
     }
 
     /// Whether the user has pressed Ctrl-C.
-    pub(crate) fn is_set(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
     /// Waits until the user presses Ctrl-C.
-    pub(crate) async fn wait(&self) {
+    pub async fn wait(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|is_set| *is_set).await.is_err() {
             // No signal can arrive any more.
@@ -43,7 +41,7 @@ impl Interrupt {
     }
 
     /// Awaits a step that sends no row. The user can interrupt it.
-    pub(crate) async fn stops<T>(&self, step: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn stops<T>(&self, step: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             biased;
             () = self.wait() => {
@@ -54,20 +52,40 @@ impl Interrupt {
     }
 
     #[cfg(test)]
-    pub(crate) fn test() -> (watch::Sender<bool>, Self) {
+    fn test() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
         (sender, Self(receiver))
     }
 }
 
+/// Ctrl-C, and SIGTERM on Unix.
+#[derive(Debug)]
+pub struct Signals(Received);
+
+impl Signals {
+    /// Handles the signals from now on: they do not end the program by themselves. It needs tokio's runtime.
+    pub fn listen() -> Result<Self> {
+        let received = Received::listen().map_err(|error| {
+            Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
+        })?;
+        Ok(Self(received))
+    }
+
+    /// Waits for a signal.
+    pub async fn next(&mut self) {
+        self.0.next().await;
+    }
+}
+
 #[cfg(unix)]
-struct Signals {
+#[derive(Debug)]
+struct Received {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
+impl Received {
     fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
@@ -85,10 +103,11 @@ impl Signals {
 }
 
 #[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
+#[derive(Debug)]
+struct Received(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
-impl Signals {
+impl Received {
     fn listen() -> std::io::Result<Self> {
         Ok(Self(tokio::signal::windows::ctrl_c()?))
     }

@@ -1,15 +1,11 @@
 //! `azure-table`: a command line for Azure Table Storage and Azure Cosmos DB for Table.
 
-// `output::message` ignores a closed standard error, where `eprintln!` panics.
+// `terminal::message` ignores a closed standard error, where `eprintln!` panics.
 #![cfg_attr(not(test), warn(clippy::print_stderr))]
 
 mod args;
 mod commands;
-mod confirm;
-mod connect;
-mod failure;
 mod format;
-mod interrupt;
 mod key_order;
 mod output;
 mod progress;
@@ -24,12 +20,17 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
+// The modules of the library are also `crate::…` here.
+use azure_table_cli::{confirm, connect, failure, interrupt, links, terminal};
 use failure::{Exit, Failure};
+
+/// The name in messages.
+const NAME: &str = "azure-table";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Err(failure) = secrets::refuse(&arguments) {
-        return report(&failure);
+        return failure.report(NAME);
     }
     let parsed = match Arguments::read(arguments) {
         Ok(parsed) => parsed,
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => Exit::Done.into(),
-        Err(failure) => report(&failure),
+        Err(failure) => failure.report(NAME),
     }
 }
 
@@ -64,11 +65,4 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
     // Does not wait for lookups of hosts that have no answer yet.
     runtime.shutdown_background();
     result
-}
-
-fn report(failure: &Failure) -> ExitCode {
-    if !failure.message().is_empty() {
-        output::message(&format!("azure-table: {}", failure.message()));
-    }
-    failure.exit().into()
 }

@@ -10,12 +10,12 @@ use std::io::{self, BufWriter, Stdout, Write as _};
 
 use azure_table_client::Written;
 use clap::ValueEnum;
-use unicode_width::UnicodeWidthStr as _;
 
 pub(crate) use rows::Rows;
 
 use crate::args::Globals;
 use crate::failure::{Failure, Result, escaped};
+pub(crate) use crate::terminal::{message, padded, width};
 
 /// The format of printed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -70,11 +70,6 @@ pub(crate) fn note(globals: &Globals, text: &str) {
     }
 }
 
-/// Prints a line to standard error. A closed or full one does not fail the command, whose work goes on.
-pub(crate) fn message(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", escaped(text));
-}
-
 /// Escapes the control characters that JSON permits in strings, U+007F to U+009F: a terminal may obey them.
 pub(crate) fn without_controls(json: &str) -> Cow<'_, str> {
     if !json.contains(|c| matches!(c, '\u{7f}'..='\u{9f}')) {
@@ -104,11 +99,4 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
-}
-
-/// Appends spaces to a text until it fills `width` columns of a terminal. The width of the standard formats counts
-/// characters, and some characters take two columns or none.
-pub(crate) fn padded(text: &str, width: usize) -> String {
-    let spaces = width.saturating_sub(text.width());
-    format!("{text}{:spaces$}", "")
 }

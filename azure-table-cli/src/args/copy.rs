@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use azure_table_client::TableServiceClient;
 use clap::{Args, ValueEnum};
 
-use super::globals::{Connection, DialectName};
 use crate::commands::diff::Operand;
 use crate::commands::import::Mode;
-use crate::connect::Source;
+use crate::connect::{Connection, DialectName, Source};
 use crate::failure::Result;
 use crate::format::Format;
 

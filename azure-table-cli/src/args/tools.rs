@@ -22,7 +22,7 @@ pub(crate) struct Serve {
 /// Run SQL over the tables, by the program azure-table-sql
 ///
 /// Options after the word sql go to azure-table-sql: azure-table sql --help shows those. Options of azure-table precede it:
-/// azure-table --emulator sql "SHOW TABLES". SQL has no sign-in with Microsoft Entra ID: use a key or a signature.
+/// azure-table --emulator sql "SHOW TABLES".
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

@@ -12,7 +12,7 @@ pub(crate) async fn run(args: Delete, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
     let (table, key) = (&args.table, EntityKey::new(args.partition_key, args.row_key));
     let name = format!("the row ({:?}, {:?}) of the table {table}", key.partition_key, key.row_key);
-    confirm(globals, &format!("delete {name} of {}?", service.endpoint()))?;
+    confirm(globals.yes, &format!("delete {name} of {}?", service.endpoint()))?;
     let rows = service.table_named::<DynamicEntity>(table);
     let version = if_match(&args.if_match);
     if !args.if_exists {

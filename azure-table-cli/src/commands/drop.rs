@@ -9,7 +9,7 @@ pub(crate) async fn run(args: Drop, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
     let table = &args.table;
     confirm(
-        globals,
+        globals.yes,
         &format!("delete the table {table} of {} with all its rows?", service.endpoint()),
     )?;
     if !args.if_exists {

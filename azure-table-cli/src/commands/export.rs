@@ -91,7 +91,7 @@ impl Target {
         let saved = files.checkpoint.begin(resume, globals)?;
         let position: Position = saved.as_ref().map(Saved::read).transpose()?.unwrap_or_default();
         if saved.is_none() && files.file.exists() {
-            confirm(globals, &format!("replace the file {}?", files.file.display()))?;
+            confirm(globals.yes, &format!("replace the file {}?", files.file.display()))?;
         }
         Ok(Self { files, position, saved })
     }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::args::{Connection, Serve};
+use crate::args::Serve;
+use crate::connect::Connection;
 use crate::failure::{Failure, Result};
 
 /// Refuses options before the word `serve` that are those of a client.

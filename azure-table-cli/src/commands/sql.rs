@@ -6,20 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use zeroize::Zeroizing;
+use clap::ValueEnum as _;
 
 use crate::args::{Globals, Sql};
+use crate::connect::{Connection, Target};
 use crate::failure::{Exit, Failure, Result};
 
 pub(crate) fn run(args: Sql, globals: &Globals) -> Result<()> {
-    let connection = &globals.connection;
-    for (is_given, option) in
-        [(connection.dialect.is_some(), "--dialect"), (connection.allow_http, "--allow-http")]
-    {
-        if is_given {
-            return Err(Failure::usage(format!("sql cannot pass on {option}")));
-        }
-    }
     let name = format!("azure-table-sql{}", env::consts::EXE_SUFFIX);
     let own_folder = env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -31,10 +24,8 @@ pub(crate) fn run(args: Sql, globals: &Globals) -> Result<()> {
         ));
     };
     let mut command = Command::new(&program);
+    connect(&mut command, &globals.connection)?;
     command.args(args.arguments);
-    if let Some(text) = connection_string(globals)? {
-        command.env("AZURE_STORAGE_CONNECTION_STRING", &*text);
-    }
     let status =
         become_program(&mut command).map_err(|error| Failure::file("run", &program, error))?;
     match status.code() {
@@ -59,15 +50,27 @@ fn become_program(command: &mut Command) -> io::Result<ExitStatus> {
     command.status()
 }
 
-/// Returns the connection for the program, `None` if no account is given: its help text works without an account.
-fn connection_string(globals: &Globals) -> Result<Option<Zeroizing<String>>> {
-    match globals.connection.target() {
-        Ok(target) => target.connection_string().map(Some).ok_or_else(|| {
-            Failure::usage("sql cannot sign in with Microsoft Entra ID: pass a connection string")
-        }),
-        Err(_) if !globals.connection.is_given() => Ok(None),
-        Err(failure) => Err(failure),
+/// Passes the connection on: a connection string by the environment, since other users see arguments. Without an account there
+/// is nothing to pass on, because the help text of the program works without one.
+fn connect(command: &mut Command, connection: &Connection) -> Result<()> {
+    if let Some(dialect) = connection.dialect.and_then(|dialect| dialect.to_possible_value()) {
+        command.arg(format!("--dialect={}", dialect.get_name()));
     }
+    if connection.allow_http {
+        command.arg("--allow-http");
+    }
+    if let Some(endpoint) = connection.sign_in() {
+        command.arg(format!("--connection-from=entra:{endpoint}"));
+        return Ok(());
+    }
+    match connection.target().map(Target::connection_string) {
+        Ok(Some(text)) => {
+            command.env("AZURE_STORAGE_CONNECTION_STRING", &*text);
+        }
+        Err(failure) if connection.is_given() => return Err(failure),
+        Ok(None) | Err(_) => {}
+    }
+    Ok(())
 }
 
 /// Returns the program in its own folder, or in the first folder of `path` that has it.

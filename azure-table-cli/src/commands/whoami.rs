@@ -4,7 +4,7 @@ mod probe;
 mod signature;
 
 use crate::args::{Globals, Whoami};
-use crate::connect::Kind;
+use crate::connect::{Kind, table_of};
 use crate::failure::{Exit, Failure, Result, escaped};
 use crate::output::Out;
 use probe::Access;
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: Whoami, globals: &Globals) -> Result<()> {
         line(&mut out, name, value)?;
     }
     let table = args.table.or_else(|| match &kind {
-        Kind::Signature(token) => signature::table(token),
+        Kind::Signature(token) => table_of(token),
         _ => None,
     });
     out.flush()?;

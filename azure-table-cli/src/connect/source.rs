@@ -11,14 +11,16 @@ use zeroize::Zeroizing;
 use super::{Target, prompt};
 use crate::failure::{Failure, Result};
 
+/// The source of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub enum Source {
     /// A variable with a connection string or a URL with a signature.
     Variable(String),
     /// A file with the same.
     File(PathBuf),
     /// The terminal, where the text is not shown.
     Prompt,
+    /// The well-known account of the emulator.
     Emulator,
     /// The address of an account that Microsoft Entra ID gives access to.
     Entra(String),
@@ -110,10 +112,11 @@ fn entra(_endpoint: &str) -> Result<Target> {
 }
 
 #[cfg(not(feature = "entra"))]
-pub(crate) fn without_entra() -> Failure {
+/// The failure of a sign-in in a program without the feature `entra`.
+pub fn without_entra() -> Failure {
     Failure::usage(
         "cannot sign in with Microsoft Entra ID: this program was built without the feature entra \
-         (cargo install azure-table-cli --features entra)",
+         (cargo install … --features entra)",
     )
 }
 

@@ -10,7 +10,7 @@ use super::Source;
 
 /// Reads a source. Unlike those of other parsers, its error does not repeat the value, which may be a mistyped secret.
 #[derive(Debug, Clone)]
-pub(crate) struct SourceParser;
+pub struct SourceParser;
 
 impl TypedValueParser for SourceParser {
     type Value = Source;

@@ -1,10 +1,8 @@
 //! One row as a list of its properties, with their types and whole values.
 
-use azure_table_client::{DynamicEntity, ETag};
-use unicode_width::UnicodeWidthStr as _;
-
-use super::{Out, one_line, padded};
+use super::{Out, one_line, padded, width};
 use crate::failure::Result;
+use azure_table_client::{DynamicEntity, ETag};
 
 pub(crate) fn print(row: &DynamicEntity, system: bool) -> Result<()> {
     let text =
@@ -24,10 +22,10 @@ pub(crate) fn print(row: &DynamicEntity, system: bool) -> Result<()> {
             text(&one_line(name), value.edm_type().as_str(), &value.to_string())
         }),
     );
-    let width = lines.iter().map(|(name, ..)| name.width()).max().unwrap_or_default();
+    let columns = lines.iter().map(|(name, ..)| width(name)).max().unwrap_or_default();
     let mut out = Out::new();
     for (name, ty, value) in lines {
-        out.put(&format!("{}  {ty:12}  {value}\n", padded(&name, width)))?;
+        out.put(&format!("{}  {ty:12}  {value}\n", padded(&name, columns)))?;
     }
     out.flush()
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, ETag};
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthChar as _;
 
-use super::{Out, one_line, padded};
+use super::{Out, one_line, padded, width};
 use crate::failure::Result;
 
 /// The rows that determine the columns and their widths.
@@ -57,10 +57,10 @@ impl Table {
             }
         }
         let header = self.header();
-        let mut widths: Vec<_> = header.iter().map(|name| name.width()).collect();
+        let mut widths: Vec<_> = header.iter().map(|name| width(name)).collect();
         for row in &head {
-            for (width, cell) in widths.iter_mut().zip(self.cells(row)) {
-                *width = (*width).max(cell.width());
+            for (columns, cell) in widths.iter_mut().zip(self.cells(row)) {
+                *columns = (*columns).max(width(&cell));
             }
         }
         out.put(&line(&header, &widths))?;
@@ -115,13 +115,13 @@ pub(super) fn is_system(name: &str) -> bool {
 
 fn cut(text: &str) -> String {
     let line = one_line(text);
-    if line.width() <= MAX_WIDTH {
+    if width(&line) <= MAX_WIDTH {
         return line;
     }
-    let mut width = 0;
+    let mut columns = 0;
     let kept = line.chars().take_while(|c| {
-        width += c.width().unwrap_or_default();
-        width < MAX_WIDTH
+        columns += c.width().unwrap_or_default();
+        columns < MAX_WIDTH
     });
     kept.chain(['…']).collect()
 }

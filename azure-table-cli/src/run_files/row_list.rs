@@ -37,7 +37,7 @@ impl RowList {
         list.replaces = exists(&list.path)?;
         if list.replaces {
             let question = format!("replace {}, a list of an earlier run?", list.path.display());
-            confirm(globals, &question)?;
+            confirm(globals.yes, &question)?;
         }
         Ok(list)
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use azure_table_arrow::{ColumnType, SchemaOptions, TableSchema};
+use azure_table_cli::connect::Target;
+use azure_table_cli::failure::{self as cli, Exit, Failure};
 use azure_table_client::TableServiceClient;
 use azure_table_datafusion::AzureTable;
 use datafusion::catalog::{SchemaProvider, TableProvider};
@@ -13,8 +15,7 @@ use datafusion::logical_expr::TableType;
 use tokio::sync::Mutex;
 
 use crate::args::Args;
-use crate::connection::Connection;
-use crate::failure::{self, Exit, Failure};
+use crate::failure;
 use crate::sample::Sample;
 use crate::tables::Tables;
 
@@ -33,15 +34,17 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) async fn new(connection: Connection, args: &Args) -> failure::Result<Self> {
-        let tables = Tables::list(&connection).await?;
+    pub(crate) async fn new(target: Target, args: &Args) -> cli::Result<Self> {
+        let kind = target.kind();
+        let service = target.service(&args.connection, args.connection.dialect)?;
+        let tables = Tables::list(&service, &kind).await?;
         let options = SchemaOptions::new()
             .timestamps(args.datetimes.into())
             .mixed(args.mixed.into())
             .with_timestamp(true);
         Ok(Self {
-            service: connection.service,
             declared: declared(args, &tables, &options)?,
+            service,
             tables,
             options,
             sample: args.sample,
@@ -50,13 +53,13 @@ impl Account {
         })
     }
 
-    async fn open(&self, name: &str) -> failure::Result<AzureTable> {
+    async fn open(&self, name: &str) -> cli::Result<AzureTable> {
         let table = self.service.table_named(name);
         let table = match self.declared.get(&self.tables.key(name)) {
             Some(schema) => AzureTable::new(table, schema.clone()),
             None => AzureTable::infer(table, self.sample.rows(), &self.options)
                 .await
-                .map_err(|error| Failure::from(error).of(&format!("columns of {name}")))?,
+                .map_err(|error| failure::of(error).of(&format!("columns of {name}")))?,
         };
         Ok(match self.partitions {
             Some(partitions) => table.partitions(partitions),
@@ -70,7 +73,7 @@ fn declared(
     args: &Args,
     tables: &Tables,
     options: &SchemaOptions,
-) -> failure::Result<HashMap<String, TableSchema>> {
+) -> cli::Result<HashMap<String, TableSchema>> {
     let mut declared = HashMap::new();
     for one in &args.columns {
         let failed = |exit, reason: &str| {
@@ -106,7 +109,7 @@ impl SchemaProvider for Account {
         if let Some(table) = opened.get(&key) {
             return Ok(Some(Arc::<AzureTable>::clone(table)));
         }
-        let table = Arc::new(self.open(name).await?);
+        let table = Arc::new(self.open(name).await.map_err(failure::external)?);
         opened.insert(key, Arc::clone(&table));
         Ok(Some(table))
     }

@@ -4,17 +4,17 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use azure_table_arrow::{Mixed, Timestamps};
+use azure_table_cli::connect::Connection;
+use azure_table_cli::failure::{Exit, Failure, Result};
 use clap::{Parser, ValueEnum};
 
 use crate::columns::TableColumns;
-use crate::failure::{Exit, Failure, Result};
 use crate::sample::Sample;
 
 /// Run SQL queries on the tables of an account of Azure Table Storage or Cosmos DB.
 ///
-/// Every table of the account is a table in SQL; names keep their case. The account is that of
-/// AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN. There is no
-/// sign-in with Microsoft Entra ID.
+/// Every table of the account is a table in SQL; names keep their case. Without an option, the account is that of
+/// AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN.
 ///
 /// Example: azure-table-sql "SELECT PartitionKey, count(*) FROM Blogs GROUP BY PartitionKey"
 #[derive(Debug, Parser)]
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Key ranges of a large table that are read at the same time; by default as many as the machine has cores
     #[arg(long, value_name = "COUNT")]
     pub(crate) partitions: Option<usize>,
+    // Last, because its heading applies to all options behind it.
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 /// The format of a result.

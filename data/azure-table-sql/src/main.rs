@@ -3,10 +3,7 @@
 mod account;
 mod args;
 mod columns;
-mod confirm;
-mod connection;
 mod failure;
-mod interrupt;
 mod output;
 mod sample;
 mod session;
@@ -15,28 +12,31 @@ mod tables;
 use std::process::ExitCode;
 
 use args::Args;
+use azure_table_cli::confirm::confirm;
+use azure_table_cli::failure::Result;
 use clap::Parser as _;
-use confirm::confirm;
-use failure::Result;
 use output::Output;
+
+/// The name in messages.
+const NAME: &str = "azure-table-sql";
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Args::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(NAME),
     }
 }
 
 async fn run(args: Args) -> Result<()> {
     let sql = args.sql()?;
     let format = args.format()?;
-    let connection = connection::open()?;
+    let target = args.connection.target()?;
     let mut output = Output::new(format, args.to.as_deref())?;
     if let Some(file) = output.replaced() {
         confirm(args.yes, &format!("replace the file {}?", file.display()))?;
     }
-    let session = session::of(connection, &args).await?;
+    let session = session::of(target, &args).await?;
     for statement in &sql {
         output.write(session::query(&session, statement).await?).await?;
     }

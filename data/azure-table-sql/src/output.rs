@@ -10,6 +10,8 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use azure_table_cli::failure::{self as cli, Failure};
+use azure_table_cli::links::followed;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv::WriterBuilder;
 use datafusion::arrow::json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
@@ -21,10 +23,11 @@ use datafusion::parquet::file::properties::WriterProperties;
 use futures_util::TryStreamExt as _;
 
 use crate::args::OutputFormat;
-use crate::failure::{self, Failure};
-use part_file::{PartFile, followed};
+use part_file::PartFile;
 use sink::Sink;
 
+/// The advice in the error of a path that is not a regular file.
+const ADVICE: &str = "redirect standard output instead of --to";
 /// The limits of a row group, one of which is in memory: those of `azure_table_arrow::ParquetWriter`.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 const ROW_GROUP_ROWS: usize = 1 << 20;
@@ -38,13 +41,13 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(format: OutputFormat, to: Option<&Path>) -> failure::Result<Self> {
+    pub(crate) fn new(format: OutputFormat, to: Option<&Path>) -> cli::Result<Self> {
         if to.is_none() && format == OutputFormat::Parquet && io::stdout().is_terminal() {
             return Err(Failure::usage(
                 "a Parquet file cannot be shown at a terminal; pass --to FILE",
             ));
         }
-        Ok(Self { format, to: to.map(followed).transpose()?, is_first: true })
+        Ok(Self { format, to: to.map(|path| followed(path, ADVICE)).transpose()?, is_first: true })
     }
 
     /// Returns the existing file that the result replaces.
@@ -53,7 +56,7 @@ impl Output {
     }
 
     /// Runs a query and writes its result. A statement without a result, such as `SET`, writes nothing.
-    pub(crate) async fn write(&mut self, frame: DataFrame) -> failure::Result<()> {
+    pub(crate) async fn write(&mut self, frame: DataFrame) -> cli::Result<()> {
         let has_result = !frame.schema().fields().is_empty();
         match &self.to {
             Some(_) if !has_result => {

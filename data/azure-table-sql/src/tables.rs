@@ -2,11 +2,11 @@
 
 use std::sync::Once;
 
-use azure_table_client::{Error, ErrorCode};
+use azure_table_cli::connect::{Kind, table_of};
+use azure_table_cli::failure::{Failure, Result};
+use azure_table_cli::terminal::message;
+use azure_table_client::{Error, ErrorCode, TableServiceClient};
 use futures_util::TryStreamExt as _;
-
-use crate::connection::Connection;
-use crate::failure::{Failure, Result, note};
 
 /// The names of the tables that the credential permits to list.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct Tables {
 
 impl Tables {
     /// Lists the tables. A signature that does not permit it may still permit queries.
-    pub(crate) async fn list(connection: &Connection) -> Result<Self> {
-        let listed = connection.service.list_tables().stream().try_collect::<Vec<_>>().await;
-        let (names, refusal) = match (listed, &connection.signature) {
+    pub(crate) async fn list(service: &TableServiceClient, credential: &Kind) -> Result<Self> {
+        let listed = service.list_tables().stream().try_collect::<Vec<_>>().await;
+        let (names, refusal) = match (listed, credential) {
             (Ok(names), _) => (names, None),
-            (Err(error), Some(signature)) if is_permission(&error) => {
-                let names = signature.table.iter().cloned().collect();
+            (Err(error), Kind::Signature(token)) if is_permission(&error) => {
+                let names = table_of(token).into_iter().collect();
                 (names, Some(Failure::from(error).to_string()))
             }
             (Err(error), _) => return Err(error.into()),
@@ -40,7 +40,7 @@ impl Tables {
                     [] => "no tables are".to_owned(),
                     names => format!("only {}, which the signature names, is", names.join(", ")),
                 };
-                note(&format!(
+                message(&format!(
                     "the tables cannot be listed: {shown} shown, but a query can name others ({refusal})"
                 ));
             });

@@ -1,11 +1,11 @@
 //! The files of an export.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::args::Export as Arguments;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::format::Format;
+use crate::links::followed;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Paths};
 use crate::run_files::lock::Lock;
 use crate::run_files::{check_distinct, resolved, with_suffix};
@@ -24,7 +24,7 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn lock(args: &Arguments, endpoint: &str, format: Format) -> Result<Self> {
-        let file = followed(&args.file)?;
+        let file = followed(&args.file, "export to - and redirect standard output")?;
         let part = with_suffix(&file, ".part");
         let is_converted = format != Format::JsonLines;
         let rows = if is_converted { with_suffix(&file, ".rows.part") } else { part.clone() };
@@ -49,22 +49,5 @@ impl Files {
             .then(|| checkpoint::lock(&default))
             .transpose()?;
         Ok(Self { file, part, rows, checkpoint, _lock: lock })
-    }
-}
-
-/// Follows a link to the file that it names, so that the link stays. Anything but a file, such as a pipe, cannot be
-/// replaced.
-fn followed(path: &Path) -> Result<PathBuf> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(Failure::usage(format!(
-            "{} is not a regular file: export to - and redirect standard output",
-            path.display()
-        ))),
-        Err(error) if is_link => Err(Failure::file("follow the link", path, error)),
-        _ if is_link => {
-            fs::canonicalize(path).map_err(|error| Failure::file("follow the link", path, error))
-        }
-        _ => Ok(path.to_owned()),
     }
 }

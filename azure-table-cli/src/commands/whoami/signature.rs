@@ -3,6 +3,8 @@
 use azure_table_client::edm::EdmDateTime;
 use url::form_urlencoded;
 
+use crate::connect::table_of;
+
 /// The fields that are explained, in order. Fields of no interest for a user are left out, such as the version.
 const FIELDS: [(&str, &str); 13] = [
     ("tn", "table"),
@@ -27,11 +29,6 @@ pub(super) fn fields(token: &str) -> Vec<(&'static str, String)> {
     found.map(|(field, name, value)| (name, explained(token, field, &value))).collect()
 }
 
-/// The table that the signature is for.
-pub(super) fn table(token: &str) -> Option<String> {
-    value(token, "tn")
-}
-
 fn value(token: &str, name: &str) -> Option<String> {
     let mut fields = form_urlencoded::parse(token.trim_start_matches('?').as_bytes());
     fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.into_owned())
@@ -39,7 +36,7 @@ fn value(token: &str, name: &str) -> Option<String> {
 
 fn explained(token: &str, field: &str, value: &str) -> String {
     let words: &[(char, &str)] = match field {
-        "sp" if table(token).is_some() => {
+        "sp" if table_of(token).is_some() => {
             &[('r', "read rows"), ('a', "add rows"), ('u', "update rows"), ('d', "delete rows")]
         }
         "sp" => &[

@@ -6,10 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use azure_table_cli::failure::{Exit, Failure, Result};
+use azure_table_cli::interrupt::Signals;
+use azure_table_cli::terminal::message;
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::{Exit, Failure, Result, note};
-use crate::interrupt;
+use crate::NAME;
 
 /// An incomplete file with a name of its own, which is removed on drop, and at Ctrl-C or SIGTERM.
 pub(super) struct PartFile {
@@ -21,9 +23,7 @@ impl PartFile {
     /// Creates the file. Ctrl-C and SIGTERM remove it and end the program from now on. It needs tokio's runtime.
     pub(super) fn create(path: &Path) -> Result<Self> {
         // Before the file exists, so that no signal leaves it.
-        let interrupted = interrupt::listen().map_err(|error| {
-            Failure::new(Exit::Failed, format!("Ctrl-C cannot be handled: {error}"))
-        })?;
+        let mut signals = Signals::listen()?;
         let failure = |error| Failure::file("create", path, error);
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -35,10 +35,10 @@ impl PartFile {
         let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
         let incomplete = file.path().to_owned();
         tokio::spawn(async move {
-            interrupted.await;
+            signals.next().await;
             // After `persist`, this name is gone.
             let _ = fs::remove_file(incomplete);
-            note("azure-table-sql: interrupted");
+            message(&format!("{NAME}: interrupted"));
             process::exit(Exit::Interrupted as i32);
         });
         Ok(Self { file, path: path.to_owned() })
@@ -54,21 +54,5 @@ impl PartFile {
         self.file.as_file().sync_all().map_err(failure)?;
         self.file.persist(&self.path).map_err(|error| failure(error.error))?;
         Ok(())
-    }
-}
-
-/// Follows a link to the file that it names, so that the link stays. Anything but a file, such as a pipe, cannot be
-/// replaced.
-pub(super) fn followed(path: &Path) -> Result<PathBuf> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(Failure::usage(format!(
-            "{} is not a regular file: redirect standard output instead of --to",
-            path.display()
-        ))),
-        _ if is_link => {
-            fs::canonicalize(path).map_err(|error| Failure::file("follow the link", path, error))
-        }
-        _ => Ok(path.to_owned()),
     }
 }

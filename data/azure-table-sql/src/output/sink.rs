@@ -2,9 +2,10 @@
 
 use std::io::{self, BufWriter, Write};
 
+use azure_table_cli::failure::{Failure, Result};
 use datafusion::error::DataFusionError;
 
-use crate::failure::{Failure, Result};
+use crate::failure;
 
 /// Buffered output.
 pub(super) struct Sink<W: Write> {
@@ -25,7 +26,7 @@ impl<W: Write> Sink<W> {
     ) -> Result<()> {
         match (self.error, written) {
             (Some(error), _) => Err(failure(&error)),
-            (None, written) => Ok(written?),
+            (None, written) => written.map_err(failure::of),
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use azure_table_cli::terminal::{padded, width};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::{doubles, guids};
 
@@ -38,11 +38,11 @@ type Cell = Vec<String>;
 
 fn write_rows(output: &mut dyn Write, rows: &[Vec<Cell>]) -> io::Result<()> {
     let count = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| {
+    let columns = |column: usize| {
         let lines = rows.iter().filter_map(|row| row.get(column)).flatten();
-        lines.map(|line| line.width()).max().unwrap_or_default()
+        lines.map(|line| width(line)).max().unwrap_or_default()
     };
-    let widths: Vec<_> = (0..count).map(width).collect();
+    let widths: Vec<_> = (0..count).map(columns).collect();
     let dashes: Vec<_> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
     let border = format!("+{}+", dashes.join("+"));
     writeln!(output, "{border}")?;
@@ -50,9 +50,7 @@ fn write_rows(output: &mut dyn Write, rows: &[Vec<Cell>]) -> io::Result<()> {
         for line in 0..row.iter().map(Vec::len).max().unwrap_or_default() {
             for (cell, width) in row.iter().zip(&widths) {
                 let text = cell.get(line).map_or("", String::as_str);
-                // The width of the standard formats counts characters; some take two columns of a terminal.
-                let spaces = width - text.width();
-                write!(output, "| {text}{:spaces$} ", "")?;
+                write!(output, "| {} ", padded(text, *width))?;
             }
             writeln!(output, "|")?;
         }

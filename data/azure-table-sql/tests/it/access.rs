@@ -60,6 +60,24 @@ async fn a_signature_without_the_list_of_tables_permits_queries() {
 }
 
 #[tokio::test]
+async fn options_name_the_account() {
+    let emulator = Emulator::with_blogs().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("connection");
+    std::fs::write(&file, emulator.connection_string()).unwrap();
+    let source = format!("file:{}", file.display());
+    let count = ["-o", "csv", "--mixed", "rest", "SELECT count(*) AS n FROM Blogs"];
+    let from_file = [&["--connection-from", &source, "--dialect", "storage"], &count[..]].concat();
+    assert_eq!(run(&from_file, &[]).done(), "n\n4\n");
+    assert!(run(&["--dialect", "other", "SELECT 1"], &[]).failed(2).contains("cosmos"));
+    assert!(run(&["--entra", "SELECT 1"], &[]).failed(2).contains("--endpoint URL"));
+    if cfg!(not(feature = "entra")) {
+        let entra = ["--entra", "--endpoint", "https://a.table.core.windows.net", "SELECT 1"];
+        assert!(run(&entra, &[]).failed(2).contains("without the feature entra"));
+    }
+}
+
+#[tokio::test]
 async fn no_output_contains_the_key_and_a_wrong_one_is_refused() {
     let emulator = Emulator::with_blogs().await;
     let wrong = emulator.connection_string().replace("AccountKey=E", "AccountKey=F");
