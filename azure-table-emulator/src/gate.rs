@@ -4,6 +4,9 @@
 //! remain. A page reaches the emulator under its own name only if that name resolves to this machine (DNS
 //! rebinding), so the name in `Host` must be local. A browser sends the `Origin` of the page with each write,
 //! so it must be this server's own, unless a CORS rule of the account allows it.
+//!
+//! The checks are our own because middleware for CORS applies fixed rules and does not check the name in `Host`, while
+//! these rules depend on the account and on the address of the listener.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,5 +1,8 @@
 //! The page below `/-/`, which is not a valid account name. It is rendered for each request. Reading needs
 //! no script; the script updates rows and copies text. Changes are forms with a token.
+//!
+//! The page is our own code without a web framework, a template engine or a JavaScript build, because the program stays
+//! small and starts in about a millisecond.
 
 mod copy;
 mod draft;

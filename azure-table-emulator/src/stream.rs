@@ -1,4 +1,7 @@
 //! A stream with time limits.
+//!
+//! It is our own because hyper limits only the time for the head of a request, and the crates for stream timeouts limit each
+//! read and write alone: a client that reads a byte now and then would hold the memory of its response.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

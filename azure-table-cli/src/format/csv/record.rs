@@ -1,4 +1,7 @@
 //! Records of CSV text, by RFC 4180: fields with separators, quotes or line breaks are quoted.
+//!
+//! The records are our own because the `csv` crate does not report whether a field was quoted, which tells an empty string
+//! from a missing property.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,7 @@
 //! The connections of a transport, by host.
+//!
+//! The pool is our own because that of `hyper-util` does not limit the open connections of a host, and spawns a task for each
+//! connection, which costs each request a wake-up.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};

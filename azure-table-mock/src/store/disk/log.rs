@@ -12,6 +12,9 @@
 //! A commit appends records, waits for the disk, and then writes the mark without waiting. Every record before
 //! the mark must be valid. Records after the mark belong to a commit that a crash interrupted: valid records
 //! are kept, and the rest of the file is removed.
+//!
+//! The log is our own because the rows are in memory anyway: an embedded database would add indexes and pages that nothing
+//! reads, and would repair or accept damage that this file must report.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
