@@ -2,7 +2,7 @@
 //!
 //! | page | about |
 //! |---|---|
-//! | [`questions`] | "how do I …": the call or attribute to use, with a link to the details |
+//! | [`tutorial`] | from an empty folder to a tested service, in ten minutes |
 //! | [`entities`] | entities and keys: types, order, limits, missing properties |
 //! | [`partitions`] | designing partitions: scaling, atomicity, the cost of queries |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
@@ -22,15 +22,15 @@
 //! | [`Dialect`](crate::Dialect) | Cosmos DB, emulators and proxies |
 //! | [`troubleshooting`] | error messages, their causes and remedies |
 //! | [`migration`] | moving from another client |
+//! | [`questions`] | the index: "how do I …", with the call or attribute to use |
 //!
-//! New to tables? Start with [`entities`], [`queries`] and [`concurrency`], and read [`partitions`] before you choose
-//! keys. The `examples` folder of the repository has programs for each guide.
+//! The `examples` folder of the repository has programs for each guide.
 //!
 //! These modules exist in the documentation only.
 
-pub mod questions {
+pub mod tutorial {
     #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/questions.md")]
+    #![doc = include_str!("../docs/tutorial.md")]
 }
 
 pub mod entities {
@@ -125,4 +125,9 @@ pub mod migration {
         #![doc = include_str!("../docs/links.md")]
         #![doc = include_str!("../docs/migration/data_service_context.md")]
     }
+}
+
+pub mod questions {
+    #![doc = include_str!("../docs/links.md")]
+    #![doc = include_str!("../docs/guide/questions.md")]
 }

@@ -52,8 +52,9 @@
     doc = "| [`mock::MockTableService`] | The service in memory, for tests. |"
 )]
 //!
-//! The [guides](guide) explain these types. Start with [how do I …?](guide::questions); see also
-//! [troubleshooting](guide::troubleshooting) and [migration](guide::migration) from other clients.
+//! Start with the [tutorial](guide::tutorial). The [guides](guide) explain these types; [how do I …?](guide::questions)
+//! is their index. See also [troubleshooting](guide::troubleshooting) and [migration](guide::migration) from other
+//! clients.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,12 +1,16 @@
 //! The programs on the documentation pages, which the documentation tests of the client compile and run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{MAIN_SEPARATOR, Path};
+
+/// The page whose blocks are parts of two files. `.ci/tutorial` tests them.
+const TUTORIAL: &str = "tutorial.md";
 
 #[test]
 fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../azure-table-client/docs");
-    let (mut folders, mut programs, mut left_out) = (vec![docs.clone()], 0, Vec::new());
+    let (mut folders, mut programs, mut left_out) = (vec![docs.clone()], 0, BTreeSet::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -20,13 +24,13 @@ fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
                 let Some(kind) = line.trim_start().strip_prefix("```rust") else { continue };
                 programs += 1;
                 if !kind.is_empty() {
-                    left_out.push(page.clone());
+                    left_out.insert(page.clone());
                 }
             }
         }
     }
     assert!(programs > 30, "{programs} programs");
-    assert!(left_out.is_empty(), "{left_out:?}");
+    assert!(left_out.iter().eq([TUTORIAL]), "{left_out:?}");
 }
 
 #[test]
