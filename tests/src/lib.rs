@@ -32,5 +32,4 @@ pub struct Readmes;
 
 /// The code of the first page of the documentation site.
 #[cfg(doctest)]
-#[doc = include_str!("../../book/introduction.md")]
 pub struct Introduction;
