@@ -19,7 +19,7 @@
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
 //! | [`protocol_versions`] | old versions of the service, and formats |
-//! | [`Dialect`](crate::Dialect) | Cosmos DB, emulators and proxies |
+//! | [`Dialect`] | Cosmos DB, emulators and proxies |
 //! | [`troubleshooting`] | error messages, their causes and remedies |
 //! | [`migration`] | moving from another client |
 //! | [`questions`] | the index: "how do I …", with the call or attribute to use |
@@ -28,106 +28,65 @@
 //!
 //! These modules exist in the documentation only.
 
-pub mod tutorial {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/tutorial.md")]
+/// Modules whose documentation is a page of the folder `docs`. The names in its text are those of the whole crate.
+macro_rules! pages {
+    ($($(#[$attribute:meta])* $name:ident: $page:literal;)*) => {$(
+        $(#[$attribute])*
+        pub mod $name {
+            #![doc = azure_table_derive::page!($page)]
+
+            #[allow(unused_imports)]
+            use crate::guide::*;
+        }
+    )*};
 }
 
-pub mod entities {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/entities.md")]
-}
-
-pub mod partitions {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/pictures.md")]
-    #![doc = include_str!("../docs/guide/partitions.md")]
-}
-
-pub mod queries {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/queries.md")]
-}
-
-pub mod units_of_work {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/pictures.md")]
-    #![doc = include_str!("../docs/guide/units_of_work.md")]
-}
-
-pub mod concurrency {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/concurrency.md")]
-}
-
-pub mod batches {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/batches.md")]
-}
-
-pub mod errors {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/errors.md")]
-}
-
-pub mod outcomes {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/pictures.md")]
-    #![doc = include_str!("../docs/guide/outcomes.md")]
-}
-
+#[allow(unused_imports)]
+pub(crate) use self::migration::*;
 #[cfg(feature = "mock")]
-pub mod testing {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/testing.md")]
-}
+#[allow(unused_imports)]
+pub(crate) use crate::mock::*;
+#[allow(unused_imports)]
+pub(crate) use crate::{
+    auth::*, bulk::*, client::*, context::*, edm::*, entity::*, filter::*, telemetry::*, *,
+};
 
-pub mod telemetry {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/telemetry.md")]
-}
-
-pub mod security {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/security.md")]
-}
-
-pub mod protocol_versions {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/protocol_versions.md")]
-}
-
-pub mod troubleshooting {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/troubleshooting.md")]
+pages! {
+    tutorial: "docs/tutorial.md";
+    entities: "docs/guide/entities.md";
+    #[doc = include_str!("../docs/pictures.md")]
+    partitions: "docs/guide/partitions.md";
+    queries: "docs/guide/queries.md";
+    #[doc = include_str!("../docs/pictures.md")]
+    units_of_work: "docs/guide/units_of_work.md";
+    concurrency: "docs/guide/concurrency.md";
+    batches: "docs/guide/batches.md";
+    errors: "docs/guide/errors.md";
+    #[doc = include_str!("../docs/pictures.md")]
+    outcomes: "docs/guide/outcomes.md";
+    #[cfg(feature = "mock")]
+    testing: "docs/guide/testing.md";
+    telemetry: "docs/guide/telemetry.md";
+    security: "docs/guide/security.md";
+    protocol_versions: "docs/guide/protocol_versions.md";
+    troubleshooting: "docs/troubleshooting.md";
+    questions: "docs/guide/questions.md";
 }
 
 /// Moving from another client: its types and calls, and their counterparts in this crate.
 ///
 /// | client | page |
 /// |---|---|
-/// | the Rust crate `azure_data_tables` 0.21 | [`azure_data_tables`](migration::azure_data_tables) |
-/// | Azure.Data.Tables (.NET), azure-data-tables (Python) | [`official_clients`](migration::official_clients) |
-/// | `DataServiceContext` and `TableServiceContext` (.NET, until 2013) | [`data_service_context`](migration::data_service_context) |
+/// | the Rust crate `azure_data_tables` 0.21 | [`azure_data_tables`] |
+/// | Azure.Data.Tables (.NET), azure-data-tables (Python) | [`official_clients`] |
+/// | `DataServiceContext` and `TableServiceContext` (.NET, until 2013) | [`data_service_context`] |
 ///
 /// Tables need no migration, since the service is the same. Each page states which Edm types the other client
 /// writes, and which attribute reads them into a field of another type.
 pub mod migration {
-    pub mod azure_data_tables {
-        #![doc = include_str!("../docs/links.md")]
-        #![doc = include_str!("../docs/migration/azure_data_tables.md")]
+    pages! {
+        azure_data_tables: "docs/migration/azure_data_tables.md";
+        official_clients: "docs/migration/official_clients.md";
+        data_service_context: "docs/migration/data_service_context.md";
     }
-    pub mod official_clients {
-        #![doc = include_str!("../docs/links.md")]
-        #![doc = include_str!("../docs/migration/official_clients.md")]
-    }
-    pub mod data_service_context {
-        #![doc = include_str!("../docs/links.md")]
-        #![doc = include_str!("../docs/migration/data_service_context.md")]
-    }
-}
-
-pub mod questions {
-    #![doc = include_str!("../docs/links.md")]
-    #![doc = include_str!("../docs/guide/questions.md")]
 }

@@ -104,16 +104,17 @@ pub mod measure;
 
 #[cfg(any(doc, doctest))]
 pub mod guide;
+// The names in the text of the pages below.
+#[cfg(any(doc, doctest))]
+#[allow(unused_imports)]
+use guide::*;
 
-#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/derive.md")]
 pub use azure_table_derive::TableEntity;
-#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/enum.md")]
 pub use azure_table_derive::TableEnum;
 pub use azure_table_derive::TableValue;
 
-#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/filter.md")]
 #[macro_export]
 macro_rules! filter {
@@ -131,7 +132,6 @@ pub use crate::client::table::TableClient;
 pub use crate::error::{Error, ErrorKind, Outcome};
 pub use crate::operation::{Confirmation, Proof, Stored, Written};
 pub use crate::pipeline::RetryPolicy;
-#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[doc(inline)]
 pub use azure_table_protocol::Dialect;

@@ -11,6 +11,7 @@ mod kinds;
 mod model;
 mod name;
 mod newtype;
+mod page;
 mod projection;
 mod rename;
 mod table_set;
@@ -18,8 +19,12 @@ mod table_set;
 mod tests;
 mod typo;
 
+use std::path::Path;
+use std::{env, fs};
+
 use proc_macro::TokenStream;
-use syn::DeriveInput;
+use quote::ToTokens;
+use syn::{DeriveInput, LitStr};
 
 /// Implements `TableEntity`; see `azure_table_client::TableEntity`.
 #[proc_macro_derive(TableEntity, attributes(table))]
@@ -64,6 +69,19 @@ pub fn filter(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(TableSet, attributes(table))]
 pub fn table_set(input: TokenStream) -> TokenStream {
     derived(input, expand::table_set)
+}
+
+/// A page in the package of the caller as a literal, with links for rustdoc. Only the documentation uses it.
+#[doc(hidden)]
+#[proc_macro]
+pub fn page(input: TokenStream) -> TokenStream {
+    let read = |path: LitStr| {
+        let folder = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let page = fs::read_to_string(Path::new(&folder).join(path.value()));
+        page.map_err(|error| syn::Error::new(path.span(), error))
+    };
+    let text = syn::parse(input).and_then(read).map(|page| page::for_rustdoc(&page));
+    text.map_or_else(syn::Error::into_compile_error, ToTokens::into_token_stream).into()
 }
 
 /// Returns the output of a derive, or the error of input that is not parsed.

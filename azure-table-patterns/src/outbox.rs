@@ -1,4 +1,3 @@
-#![doc = include_str!("../docs/links.md")]
 #![doc = include_str!("../docs/outbox.md")]
 //! # Safety argument
 //!
@@ -36,6 +35,8 @@ use azure_table_client::{
 use uuid::Uuid;
 
 use crate::delivery::was_never_applied;
+#[cfg(doc)]
+use crate::lease::{self, merge_fenced};
 use crate::{Error, input};
 use row::{NewItem, State};
 

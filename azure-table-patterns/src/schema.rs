@@ -1,4 +1,3 @@
-#![doc = include_str!("../docs/links.md")]
 #![doc = include_str!("../docs/schema.md")]
 //! # Safety argument
 //!

@@ -25,7 +25,8 @@ export default {
         remarkGfm,
         anchors,
         withoutItems,
-        [noUndefinedReferences, { allow: ["Unreleased"] }],
+        // rustdoc and book/build resolve the names of items, such as [`Error::kind`].
+        [noUndefinedReferences, { allow: ["Unreleased", { source: "^`[^`]+`$" }] }],
         [remarkValidateLinks, { repository: false }],
     ],
 };
