@@ -36,7 +36,7 @@ macro_rules! pages {
             #![doc = azure_table_derive::page!($page)]
 
             #[allow(unused_imports)]
-            use crate::guide::*;
+            use $crate::guide::*;
         }
     )*};
 }
@@ -45,9 +45,9 @@ macro_rules! pages {
 pub(crate) use self::migration::*;
 #[cfg(feature = "mock")]
 #[allow(unused_imports)]
-pub(crate) use crate::mock::*;
+pub(crate) use super::mock::*;
 #[allow(unused_imports)]
-pub(crate) use crate::{
+pub(crate) use super::{
     auth::*, bulk::*, client::*, context::*, edm::*, entity::*, filter::*, telemetry::*, *,
 };
 
