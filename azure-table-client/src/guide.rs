@@ -18,7 +18,7 @@
 //! | [`outcomes`] | the reports of each kind of write after a lost response, a timeout, or a repeated delivery |
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
-//! | [`protocol_versions`] | old versions of the service, and formats |
+//! | [`ServiceVersion`] | old versions of the service, and [formats](crate::PayloadFormat) |
 //! | [`Dialect`] | Cosmos DB, emulators and proxies |
 //! | [`troubleshooting`] | error messages, their causes and remedies |
 //! | [`migration`] | moving from another client |
@@ -68,7 +68,6 @@ pages! {
     testing: "docs/guide/testing.md";
     telemetry: "docs/guide/telemetry.md";
     security: "docs/guide/security.md";
-    protocol_versions: "docs/guide/protocol_versions.md";
     troubleshooting: "docs/troubleshooting.md";
     questions: "docs/guide/questions.md";
 }

@@ -9,16 +9,77 @@ use crate::limits::LimitError;
 static DEFAULT: HeaderValue = HeaderValue::from_static("2019-02-02");
 
 /// A version of the service, which is a date. Each request names its version in the
-/// header `x-ms-version`.
+/// header `x-ms-version`, and the service responds as that version does.
 ///
-/// The constants are the versions with which something changed for tables; every later date that the
-/// service knows can be made of text.
+/// The default is 2019-02-02 (2020-12-06 with tokens of Entra ID). Older versions are for servers that support only those, and
+/// for programs that must see the responses of an old client. The constants are the versions with which something changed for
+/// tables; every later date that the service knows can be made of text.
 ///
 /// ```
 /// # use azure_table_client::client::ServiceVersion;
 /// let version: ServiceVersion = "2017-11-09".parse()?;
 /// assert!(version > ServiceVersion::V2015_12_11 && version < ServiceVersion::default());
 /// # Ok::<(), azure_table_client::limits::LimitError>(())
+/// ```
+///
+/// | from | |
+/// |---|---|
+/// | 2009-04-14 | transactions, Atom. The oldest version that the client supports |
+/// | 2011-08-18 | upserts, projections |
+/// | 2012-02-12 | signatures for tables, and stored access policies |
+/// | 2013-08-15 | JSON; responses to inserts without the entity; CORS, the service properties in the form that the client uses, and stats |
+/// | 2015-12-11 | JSON only; the last version with Atom is 2015-07-08 |
+/// | 2020-12-06 | the response to a request without a token names the required tenant |
+/// | 2025-07-05 | user delegation keys for tables |
+///
+/// If the client can reach the same result without a feature that the version lacks, it does so. Otherwise the call fails
+/// before anything is sent:
+///
+/// | feature | without it |
+/// |---|---|
+/// | upserts, access policies, service properties, stats | an error of kind `InvalidInput`, also in transactions, saves and bulk runs |
+/// | projections (before 2011-08-18) | the client reads whole rows and drops the other columns, so more data is transferred. The results are the same, except that rows of `select_names` have all their properties |
+/// | inserts without the entity (before 2013-08-15) | the response has the whole entity, which the client does not read |
+/// | a [format](crate::PayloadFormat) that the version does not support | an error when the client is built, or of the call that requests the format |
+///
+/// A signature names its own version (`TableSas`), which may differ from the client's.
+///
+/// ```
+/// use azure_table_client::mock::MockTableService;
+/// use azure_table_client::client::ServiceVersion;
+/// use azure_table_client::{DynamicEntity, ErrorKind, TableServiceClient};
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() -> Result<(), azure_table_client::Error> {
+///     let mock = MockTableService::new();
+///     let speaks = |version| {
+///         TableServiceClient::builder_from_connection_string(&mock.connection_string())?
+///             .transport(mock.transport())
+///             .clock(mock.clock())
+///             .service_version(version)
+///             .build()
+///     };
+///
+///     // The version of the paper's year: Atom, and no upserts.
+///     let service = speaks(ServiceVersion::V2009_04_14)?;
+///     let blogs = service.table_named::<DynamicEntity>("Blogs");
+///     blogs.create().await?;
+///     let mut blog = DynamicEntity::new("Channel9", "1");
+///     blog.set("Rating", 3);
+///     blogs.insert(&blog).await?;
+///     let payload = mock.requests().last().unwrap().payload;
+///     assert!(payload.starts_with(b"<?xml"));
+///
+///     let refused = blogs.insert_or_merge(&blog).await.unwrap_err();
+///     assert_eq!((refused.kind(), refused.attempts()), (ErrorKind::InvalidInput, 0));
+///     let text = "service version 2009-04-14 has no InsertOrMerge, which requires 2011-08-18 or later";
+///     assert!(refused.to_string().contains(text));
+///
+///     // Every other version reads these rows.
+///     let newer = speaks(ServiceVersion::default())?.table_named::<DynamicEntity>("Blogs");
+///     assert_eq!(newer.get(("Channel9", "1")).await?.get::<i32>("Rating"), Some(Ok(3)));
+///     Ok(())
+/// }
 /// ```
 ///
 /// Source: [Versioning for Azure Storage][versions].

@@ -140,21 +140,53 @@ impl<E, T> Query<E, T> {
     /// The columns for such a condition come from `E::columns()`:
     ///
     /// ```
-    /// # use azure_table_client::{TableEntity, mock::MockTableService};
-    /// # #[derive(TableEntity)]
-    /// # #[table(name = "Blogs")]
-    /// # struct Blog {
-    /// #     #[table(partition_key)]
-    /// #     channel: String,
-    /// #     #[table(row_key)]
-    /// #     id: u32,
-    /// #     rating: i32,
-    /// # }
-    /// # let blogs = MockTableService::new().client().table::<Blog>();
-    /// # let min_rating = Some(3);
-    /// let at_least = min_rating.map(|rating| Blog::columns().rating.ge(rating));
-    /// let query = blogs.query().filter(|b| b.channel.eq("Channel9")).filter_opt(at_least);
-    /// # query.plan().unwrap();
+    /// use azure_table_client::client::Query;
+    /// use azure_table_client::filter::{Condition, PlanKind};
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{TableClient, TableEntity};
+    ///
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "Orders", row_key(day, number))]
+    /// struct Order {
+    ///     #[table(partition_key)]
+    ///     customer: String,
+    ///     day: u32,
+    ///     number: u32,
+    ///     total: f64,
+    ///     paid: bool,
+    ///     city: String,
+    /// }
+    ///
+    /// /// The fields of a search form.
+    /// #[derive(Default)]
+    /// struct Form {
+    ///     min_total: Option<f64>,
+    ///     cities: Vec<String>,
+    ///     days: Option<(u32, u32)>,
+    /// }
+    ///
+    /// fn search(orders: &TableClient<Order>, customer: &str, form: &Form) -> Query<Order> {
+    ///     let order = Order::columns();
+    ///     let cities = form.cities.iter().map(|city| order.city.eq(city));
+    ///     let cities = (!form.cities.is_empty()).then(|| Condition::any(cities));
+    ///     orders
+    ///         .query()
+    ///         .filter(|o| o.customer.eq(customer) & o.paid)
+    ///         .filter_opt(form.min_total.map(|total| order.total.ge(total)))
+    ///         .filter_opt(form.days.map(|(first, last)| order.row_key.between((first,), (last,))))
+    ///         .filter_opt(cities)
+    /// }
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), azure_table_client::Error> {
+    ///     let orders = MockTableService::new().client().table::<Order>();
+    ///     orders.create().await?;
+    ///     let all = search(&orders, "joe", &Form::default());
+    ///     assert_eq!(all.plan()?.kind, PlanKind::Partition);
+    ///     let form = Form { days: Some((3, 5)), cities: vec!["Milan".into()], ..Form::default() };
+    ///     assert_eq!(search(&orders, "joe", &form).plan()?.kind, PlanKind::RowRange);
+    ///     Ok(())
+    /// }
     /// ```
     pub fn filter_opt(self, condition: Option<Condition<E>>) -> Self {
         match condition {

@@ -3,6 +3,26 @@ use super::TableEntity;
 /// A [`TableEntity`] with secondary indexes; the derive implements it.
 ///
 /// It describes the indexes only. Nothing in this crate maintains them: the crate `azure-table-patterns` does.
+///
+/// ```
+/// use azure_table_client::TableEntity;
+/// use azure_table_client::entity::HasIndexes;
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Users", index(by = "email", unique), index(by = "team", in_partition))]
+/// struct User {
+///     #[table(partition_key)]
+///     tenant: String,
+///     #[table(row_key)]
+///     id: String,
+///     #[table(rename = "Mail")]
+///     email: String,
+///     team: Option<String>,
+/// }
+///
+/// let indexes = User::INDEXES.iter().map(|index| (index.property, index.unique, index.in_partition));
+/// assert!(indexes.eq([("Mail", true, false), ("team", false, true)]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no indexes",
     label = "no index is declared",

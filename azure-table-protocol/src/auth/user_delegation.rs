@@ -1,18 +1,4 @@
 //! User delegation keys, which sign shared access signatures for an identity of Microsoft Entra ID.
-//!
-//! Not tried on a live account. Sources:
-//! - [Get User Delegation Key][get]: the request, its XML and the response. The stored versions of the page describe
-//!   blobs only, and call "within seven days of the current time" what others call 7 days.
-//! - `SKILL.md` of azure-data-tables, the official Python client (its main branch, no release): the string to sign for
-//!   tables, version 2025-07-05, no fractions of seconds in the XML, Azure Storage only.
-//! - [The announcement][announcement] of January 2026: tables, by REST. [Azure/azure-sdk-for-net#62606][net] requests it
-//!   for .NET.
-//! - [jschneier/django-storages#1525][seven]: the service's refusal of a key for more than 7 days from now.
-//!
-//! [get]: https://learn.microsoft.com/rest/api/storageservices/get-user-delegation-key
-//! [announcement]: https://techcommunity.microsoft.com/t5/azure-storage-blog/announcing-public-preview-of-user-delegation-sas-for-azure/ba-p/4485693
-//! [net]: https://github.com/Azure/azure-sdk-for-net/issues/62606
-//! [seven]: https://github.com/jschneier/django-storages/issues/1525
 
 use std::time::{Duration, SystemTime};
 
@@ -36,9 +22,56 @@ const HEAD_START: Duration = Duration::from_secs(15 * 60);
 /// [`TableSas::sign_delegated`](super::TableSas::sign_delegated) signs with it. The key can sign any number of
 /// signatures. A signature expires no later than its key, and its holder can do at most what the identity may do.
 ///
-/// **Not tried on a live account**: this follows the documentation, see the [guide](https://docs.rs/azure-table-client/latest/azure_table_client/guide/security/index.html#user-delegation-keys).
-///
 /// `Debug` does not show the key's value, and the value is overwritten when the key is dropped.
+///
+/// # Compared with the account's key
+///
+/// | | with the account's key | with a user delegation key |
+/// |---|---|---|
+/// | permissions, times, key ranges, addresses, protocol | yes | yes |
+/// | stored access policy | yes | no: `SasError::PolicyWithUserDelegation` |
+/// | expiry | any | at most the key's: `SasError::ExpiresAfterKey` |
+/// | lifetime of the key | until it is regenerated | at most 7 days: `SasError::KeyLifetime` |
+/// | bound to a user (`delegated_user`) | no: `SasError::UserWithoutUserDelegation` | yes: the fields are signed |
+/// | tables of the account: create, delete, list, policies | by an account's signature, except policies | no |
+/// | Cosmos DB | tables, without ranges of keys | no: an error before anything is sent |
+/// | version of the signature | 2019-02-02 by default | 2025-07-05 by default, or later |
+///
+/// Keep the expiry a few minutes below 7 days: the service counts by its own clock, and refuses more with 400
+/// `InvalidXmlNodeValue`. The request for a key is sent with version 2025-07-05; all other requests keep their version, also
+/// those with such a signature.
+///
+/// A signature that is bound to a user (`sduoid`, and `skdutid` for a user of another tenant) is only accepted together with a
+/// token of that user. The client signs these fields. It sends one credential with a request, so it cannot use such a signature
+/// itself.
+///
+/// The mock and `azure-table-emulator --oauth basic` issue keys to tokens and check these signatures, including the expiry of
+/// the key and the user. The owner of a key is in the claims `oid` and `tid` of its token. A key of the mock is derived from
+/// the first key of the account, so it outlives `set_keys` and a restart with the same key.
+///
+/// # Sources
+///
+/// **Not tried on a live account.** No client of Microsoft had released this for tables when it was written (November 2026), so
+/// it follows documents only:
+///
+/// | fact | source |
+/// |---|---|
+/// | request, response, 7 days, `Bearer` only | [Get User Delegation Key][get]; the stored versions of the page describe blobs only |
+/// | tables, by REST, roles | [announcement of the preview, January 2026][announced]. [azure-sdk-for-net#62606][net] of September 2026 links the same page under a title that announces general availability |
+/// | order of the string to sign, version 2025-07-05, whole seconds, not on Cosmos DB | [`SKILL.md`][skill] of the official Python client's main branch, which no release contains |
+/// | state of the .NET client | [azure-sdk-for-net#62606][net] |
+/// | 400 `InvalidXmlNodeValue` for more than 7 days from now | [django-storages#1525][seven], for blobs |
+/// | `DelegatedUserTid`, `SignedDelegatedUserTid` | the `KeyInfo` and `UserDelegationKey` of the official blob clients, version 2025-07-05 |
+/// | a bound signature needs a token of its user | reports of the preview for blobs; nothing found for tables |
+///
+/// The sources disagree in one point: the page limits both times to 7 days from now, others limit the time between them. The client
+/// limits the time from the start, or from now without one, to the expiry. The mock checks both.
+///
+/// [get]: https://learn.microsoft.com/rest/api/storageservices/get-user-delegation-key
+/// [announced]: https://techcommunity.microsoft.com/t5/azure-storage-blog/announcing-public-preview-of-user-delegation-sas-for-azure/ba-p/4485693
+/// [net]: https://github.com/Azure/azure-sdk-for-net/issues/62606
+/// [seven]: https://github.com/jschneier/django-storages/issues/1525
+/// [skill]: https://github.com/Azure/azure-sdk-for-python/blob/main/sdk/tables/azure-data-tables/.github/skills/azure-data-tables/SKILL.md
 #[doc(alias("GetUserDelegationKey", "get_user_delegation_key"))]
 #[derive(Clone)]
 pub struct UserDelegationKey {

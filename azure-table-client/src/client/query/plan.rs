@@ -107,6 +107,26 @@ impl<E, T> Query<E, T> {
 
     /// Sends this query even if it scans the whole table and the client
     /// [refuses](crate::client::ScanPolicy::Refuse) table scans or warns of them.
+    ///
+    /// ```
+    /// use azure_table_client::client::ScanPolicy;
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, ErrorKind};
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), azure_table_client::Error> {
+    ///     let mock = MockTableService::new();
+    ///     let service = mock.client_builder().scans(ScanPolicy::Refuse).build()?;
+    ///     let orders = service.table_named::<DynamicEntity>("Orders");
+    ///     orders.create().await?;
+    ///
+    ///     let query = || orders.query().filter_text("Paid eq true");
+    ///     assert_eq!(query().await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    ///     query().allow_scan().await?;
+    ///     assert_eq!(mock.requests().table_scans(), 1); // a test can assert 0
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn allow_scan(mut self) -> Self {
         self.scan_allowed = true;
         self
