@@ -119,6 +119,27 @@ impl TableService {
     }
 
     /// Returns the requests that the service has received.
+    ///
+    /// ```
+    /// use azure_table_client::mock::{Fault, MockTableService};
+    /// use azure_table_client::{DynamicEntity, Operation};
+    /// #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// async fn main() -> Result<(), azure_table_client::Error> {
+    ///     let mock = MockTableService::new();
+    ///     mock.seed::<DynamicEntity>("Blogs", [])?;
+    ///     mock.faults().add(Fault::busy().on(Operation::Insert).times(1));
+    ///
+    ///     let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    ///     blogs.insert(DynamicEntity::new("Channel9", "1").set("Rating", 3)).await?;
+    ///
+    ///     let inserts = mock.requests().of(Operation::Insert);
+    ///     let attempts: Vec<_> =
+    ///         inserts.iter().map(|request| (request.attempt, request.status)).collect();
+    ///     assert_eq!(attempts, [(1, 503), (2, 204)]);
+    ///     assert!(inserts[1].payload.windows(10).any(|text| text == b"\"Rating\":3"));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn requests(&self) -> Requests<'_> {
         self.0.recorder.requests()
     }
