@@ -188,6 +188,65 @@ impl<T: TableEntity> Bulk<T> {
     }
 
     /// Lists every row in the report.
+    ///
+    /// ```
+    /// use azure_table_client::bulk::{BulkError, BulkOperation};
+    /// use azure_table_client::client::WriteOutcome;
+    /// use azure_table_client::TableEntity;
+    /// use azure_table_client::mock::MockTableService;
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Stock", rename_all = "PascalCase")]
+    /// struct Item {
+    ///     #[table(partition_key)]
+    ///     shop: String,
+    ///     #[table(row_key)]
+    ///     article: String,
+    ///     left: i32,
+    /// }
+    ///
+    /// fn parse(line: &str) -> Option<Item> {
+    ///     let [shop, article, left] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
+    ///     Some(Item { shop: shop.into(), article: article.into(), left: left.parse().ok()? })
+    /// }
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let stock = MockTableService::new().client().table::<Item>();
+    ///     stock.create().await?;
+    ///     let file = "Oslo,chair,3\nOslo,table,many\nOslo,a/b,1\nRome,chair,2";
+    ///
+    ///     let (mut lines, mut unreadable) = (Vec::new(), Vec::new());
+    ///     let operations = (1..).zip(file.lines()).filter_map(|(number, line)| match parse(line) {
+    ///         Some(item) => {
+    ///             lines.push(number);
+    ///             Some(BulkOperation::InsertOrReplace(item))
+    ///         }
+    ///         None => {
+    ///             unreadable.push(number);
+    ///             None
+    ///         }
+    ///     });
+    ///     let run = stock.bulk().keep_results().on_progress(|progress| println!("{progress}"));
+    ///     // If rows failed, `run` returns an error, which holds the report.
+    ///     let report = run.run(operations).await.unwrap_or_else(BulkError::into_report);
+    ///     let mut outcomes = Vec::new();
+    ///     for row in &report.results {
+    ///         let outcome = match &row.outcome {
+    ///             WriteOutcome::Applied { .. } => "applied".to_owned(),
+    ///             WriteOutcome::Failed(error) => format!("refused: {error}"),
+    ///             WriteOutcome::NotAttempted(error) => format!("not sent: {error}"),
+    ///             other => format!("unknown, read the row: {other:?}"),
+    ///         };
+    ///         outcomes.push((lines[usize::try_from(row.index)?], outcome));
+    ///     }
+    ///     assert_eq!((unreadable, report.progress.applied, report.progress.failed), (vec![2], 2, 1));
+    ///     assert_eq!((outcomes[0].0, &*outcomes[0].1), (1, "applied"));
+    ///     assert!(outcomes[1].0 == 3 && outcomes[1].1.starts_with("refused"), "{outcomes:?}");
+    ///     assert!(report.stopped.is_none(), "the run ended before the input");
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn keep_results(mut self) -> Self {
         self.keeps_all = true;
         self

@@ -266,6 +266,32 @@ impl TableContext {
     }
 
     /// The report of the last save, also if the save was dropped.
+    ///
+    /// ```
+    /// use azure_table_client::DynamicEntity;
+    /// use azure_table_client::context::TableContext;
+    /// use azure_table_client::mock::{Fault, MockTableService};
+    /// use std::time::Duration;
+    ///
+    /// use tokio::time::timeout;
+    ///
+    /// #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mock = MockTableService::new();
+    ///     mock.seed::<DynamicEntity>("Blogs", [])?;
+    ///     mock.faults().add(Fault::delay_reply(Duration::from_secs(30)).times(1));
+    ///
+    ///     let mut ctx = TableContext::new(&mock.client());
+    ///     ctx.table_named("Blogs").add(&DynamicEntity::new("Channel9", "1"))?;
+    ///     assert!(timeout(Duration::from_secs(5), ctx.save_changes()).await.is_err());
+    ///     assert_eq!(ctx.last_report().unknown().count(), 1);
+    ///
+    ///     let report = ctx.save_changes().await?; // finds that the change was applied
+    ///     assert_eq!(report.applied(), 1);
+    ///     assert_eq!(mock.row_count("Blogs"), Some(1));
+    ///     Ok(())
+    /// }
+    /// ```
     pub const fn last_report(&self) -> &SaveReport {
         &self.last_report
     }

@@ -41,6 +41,32 @@ pub use crate::key::{
 pub(crate) use crate::key::{EntityKey, after_prefix, by_keys, ordinal};
 
 /// A [`TableEntity`] whose keys are made of typed parts; the derive implements it.
+///
+/// ```
+/// use azure_table_client::{EntityKey, TableEntity};
+///
+/// #[derive(TableEntity)]
+/// #[table(row_key(year, title))]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     year: u16,
+///     title: String,
+/// }
+///
+/// fn main() -> Result<(), azure_table_client::entity::KeyError> {
+///     let key = EntityKey::new("Channel9", "02009!a.1b");
+///     let (channel, year, title) = Blog::parse_key(&key)?;
+///     assert_eq!((&*channel, year, &*title), ("Channel9", 2009, "a/b"));
+///     assert_eq!(Blog::key(channel, year, title)?, key);
+///
+///     assert_eq!(Blog::parse_row_key("02009!x")?, (2009, "x".to_owned()));
+///     assert_eq!(Blog::parse_partition_key("Channel9")?, "Channel9");
+///     let error = Blog::parse_row_key("2009!x").unwrap_err();
+///     assert!(error.to_string().starts_with("invalid RowKey: "));
+///     Ok(())
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the keys of `{Self}` have no form",
     label = "no form of its keys",

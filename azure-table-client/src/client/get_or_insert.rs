@@ -13,6 +13,26 @@ impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with the keys of `entity`; inserts `entity` if that entity does not exist.
     ///
     /// See [`get_or_insert_with`](Self::get_or_insert_with).
+    ///
+    /// ```
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, Outcome};
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let jobs = MockTableService::new().client().table_named::<DynamicEntity>("Jobs");
+    ///     jobs.create().await?;
+    ///     let claim = |worker: &'static str| {
+    ///         let job = DynamicEntity::new("2009-04-14", "report").with("Worker", worker);
+    ///         jobs.get_or_insert_with(("2009-04-14", "report"), move || job)
+    ///     };
+    ///     let (a, b) = tokio::join!(claim("a").into_future(), claim("b").into_future());
+    ///     let ((a, a_inserted), (b, b_inserted)) = (a?, b?);
+    ///     assert!((a_inserted == Outcome::Applied) != (b_inserted == Outcome::Applied));
+    ///     assert_eq!(a.value("Worker"), b.value("Worker"));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn get_or_insert<'c>(&self, entity: &'c T) -> GetOrInsert<'c, T>
     where
         T: Clone + Sync,

@@ -97,6 +97,42 @@ impl<T: TableEntity> TableClient<T> {
     /// # }
     /// ```
     ///
+    /// The error can be a type of your own into which [`Error`] converts:
+    ///
+    /// ```
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, Error};
+    ///
+    /// #[derive(Debug)]
+    /// enum SellError {
+    ///     SoldOut,
+    ///     Table(Error),
+    /// }
+    ///
+    /// impl From<Error> for SellError {
+    ///     fn from(error: Error) -> Self {
+    ///         Self::Table(error)
+    ///     }
+    /// }
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), SellError> {
+    ///     let stock = MockTableService::new().client().table_named::<DynamicEntity>("Stock");
+    ///     stock.create().await?;
+    ///     stock.insert(DynamicEntity::new("Oslo", "chair").set("Left", 0)).await?;
+    ///     let sell = |item: &mut DynamicEntity| match item.get::<i32>("Left") {
+    ///         Some(Ok(left)) if left > 0 => {
+    ///             item.set("Left", left - 1);
+    ///             Ok(())
+    ///         }
+    ///         _ => Err(SellError::SoldOut),
+    ///     };
+    ///     let refused = stock.try_update_with(("Oslo", "chair"), sell).await.unwrap_err();
+    ///     assert!(matches!(refused, SellError::SoldOut)); // nothing was written
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// The error of `change`, and the errors of [`update_with`](Self::update_with).
     pub fn try_update_with<'c, E: From<Error>>(

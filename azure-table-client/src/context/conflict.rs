@@ -132,11 +132,100 @@ impl ConflictResolver {
     }
 
     /// Resolves each conflict with [`Resolution::TakeServer`].
+    ///
+    /// ```
+    /// use azure_table_client::DynamicEntity;
+    /// use azure_table_client::context::{ConflictResolver, SaveOptions, TableContext};
+    /// use azure_table_client::mock::MockTableService;
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let service = MockTableService::new().client();
+    ///     let stock = service.table_named::<DynamicEntity>("Stock");
+    ///     stock.create().await?;
+    ///     let chair = |left: i32| {
+    ///         let mut chair = DynamicEntity::new("Oslo", "chair");
+    ///         chair.set("Left", left);
+    ///         chair
+    ///     };
+    ///     stock.insert(&chair(3)).await?;
+    ///
+    ///     let mut ctx = TableContext::new(&service);
+    ///     ctx.table_of(&stock).find(("Oslo", "chair")).await?;
+    ///     ctx.table_of(&stock).update(&chair(2))?;
+    ///     stock.insert_or_replace(&chair(7)).await?; // another program
+    ///
+    ///     let options = SaveOptions::each().on_conflict(ConflictResolver::server_wins());
+    ///     let report = ctx.save_changes_with(options).await?;
+    ///     assert_eq!(report.discarded().count(), 1);
+    ///     assert_eq!(stock.get(("Oslo", "chair")).await?.get::<i32>("Left").transpose()?, Some(7));
+    ///     Ok(())
+    /// }
+    /// ```
     pub const fn server_wins() -> Self {
         Self::new(Strategy::ServerWins)
     }
 
     /// Resolves each conflict as the closure decides. Clones of the resolver share the closure.
+    ///
+    /// ```
+    /// use azure_table_client::TableEntity;
+    /// use azure_table_client::context::{SaveOptions, TableContext};
+    /// use azure_table_client::mock::MockTableService;
+    /// #[derive(Debug, Clone, TableEntity)]
+    /// #[table(name = "Blogs", rename_all = "PascalCase")]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     text: String,
+    ///     rating: i32,
+    /// }
+    /// use azure_table_client::context::{ConflictResolver, Resolution};
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mock = MockTableService::new();
+    ///     let service = mock.client();
+    ///     mock.seed(
+    ///         "Blogs",
+    ///         &[Blog { channel: "Channel9".into(), id: 1, text: "Hello".into(), rating: 3 }],
+    ///     )?;
+    ///     let key = Blog::key("Channel9", 1)?;
+    ///     let mut ctx = TableContext::new(&service);
+    ///     let mut blog = ctx.find::<Blog>(&key).await?.unwrap();
+    ///     blog.text = "Hi there".into();
+    ///     blog.rating += 1;
+    ///     ctx.update(&blog)?;
+    ///
+    ///     // Meanwhile another program rates it.
+    ///     service.table::<Blog>().update_with(&key, |b| b.rating += 10).await?;
+    ///
+    ///     // Both ratings count.
+    ///     let resolver = ConflictResolver::merge(|conflict| {
+    ///         let rating = |row: &azure_table_client::DynamicEntity| row.get::<i32>("Rating")?.ok();
+    ///         let (Some(server), Some(original), Some(local)) =
+    ///             (conflict.server(), conflict.original(), conflict.local())
+    ///         else {
+    ///             return Resolution::Abort;
+    ///         };
+    ///         let (Some(theirs), Some(before), Some(ours)) =
+    ///             (rating(server), rating(original), rating(local))
+    ///         else {
+    ///             return Resolution::Abort;
+    ///         };
+    ///         let mut merged = local.clone();
+    ///         merged.set("Rating", theirs + ours - before);
+    ///         Resolution::Save(merged)
+    ///     });
+    ///     let report = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver)).await?;
+    ///     assert_eq!(report.applied(), 1);
+    ///     let stored = service.table::<Blog>().get(&key).await?;
+    ///     assert_eq!((stored.text.as_str(), stored.rating), ("Hi there", 14));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn merge(decide: impl FnMut(&Conflict<'_>) -> Resolution + Send + 'static) -> Self {
         Self::new(Strategy::Merge(Arc::new(Mutex::new(decide))))
     }

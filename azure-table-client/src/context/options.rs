@@ -68,6 +68,41 @@ impl SaveOptions {
     /// An entity that a projection read is refused, because the replace would lose the other columns. Without this
     /// option, a save merges the properties that differ; if a field became `None`, it replaces the row and keeps
     /// the columns without a field.
+    ///
+    /// ```
+    /// use azure_table_client::context::{SaveOptions, TableContext};
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, TableEntity};
+    ///
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "Blogs", rename_all = "PascalCase")]
+    /// struct BlogV2 {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     text: String,
+    ///     // Retired: rating: i32
+    /// }
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mock = MockTableService::new();
+    ///     let old = DynamicEntity::new("Channel9", "0000000001").with("Text", "Hello").with("Rating", 3);
+    ///     mock.seed("Blogs", [&old])?;
+    ///
+    ///     let service = mock.client();
+    ///     let mut ctx = TableContext::new(&service);
+    ///     for blog in ctx.load(service.table::<BlogV2>().query()).await? {
+    ///         ctx.update(&blog)?;
+    ///     }
+    ///     ctx.save_changes_with(SaveOptions::per_partition().replace_on_update()).await?;
+    ///
+    ///     let row = mock.row("Blogs", "Channel9", "0000000001").unwrap();
+    ///     assert_eq!(row.value("Rating"), None);
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn replace_on_update(mut self) -> Self {
         self.replace_on_update = true;
         self

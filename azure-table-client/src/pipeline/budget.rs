@@ -1,4 +1,4 @@
-//! How many retries a client may make on the whole, so that an outage is not multiplied.
+//! The limit on the retries of a client, so that retries do not multiply the load of an outage.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -45,7 +45,7 @@ impl Budget {
         Some(Spent(cost))
     }
 
-    /// A call went well; `spent` on its last retry.
+    /// Adds the income of a call that succeeded: the tokens of its last retry, or [`INCOME`] without a retry.
     pub(crate) fn earn(&self, spent: Option<Spent>) {
         let income = spent.map_or(INCOME, |spent| spent.0);
         let add =
