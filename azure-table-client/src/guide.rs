@@ -54,15 +54,12 @@ pub(crate) use super::{
 pages! {
     tutorial: "docs/tutorial.md";
     entities: "docs/guide/entities.md";
-    #[doc = include_str!("../docs/pictures.md")]
     partitions: "docs/guide/partitions.md";
     queries: "docs/guide/queries.md";
-    #[doc = include_str!("../docs/pictures.md")]
     units_of_work: "docs/guide/units_of_work.md";
     concurrency: "docs/guide/concurrency.md";
     batches: "docs/guide/batches.md";
     errors: "docs/guide/errors.md";
-    #[doc = include_str!("../docs/pictures.md")]
     outcomes: "docs/guide/outcomes.md";
     #[cfg(feature = "mock")]
     testing: "docs/guide/testing.md";

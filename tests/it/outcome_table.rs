@@ -248,34 +248,53 @@ async fn observe((kind, _, api, settings): Cell, way: Way) -> String {
 /// The cells of the guide's tables, and the report in each of them.
 fn documented() -> BTreeMap<Cell, String> {
     let mut cells = BTreeMap::new();
-    for (heading, kind) in KINDS {
-        let section = GUIDE.split_once(&format!("{heading}\n")).expect(heading).1;
-        let section = section.split("\n# ").next().unwrap();
-        let mut lines = section.lines().filter_map(cells_of_line);
-        let header = lines.next().expect("a table");
-        let columns = COLUMNS.map(|(name, _)| name);
-        assert_eq!(header[..2], ["situation", "API"], "{heading}");
-        assert_eq!(header[2..], columns, "{heading}");
-        assert!(lines.next().unwrap().iter().all(|cell| *cell == "---"), "{heading}");
-        let mut situation = None;
-        for line in lines {
-            assert_eq!(line.len(), 2 + columns.len(), "{line:?}");
-            if !line[0].is_empty() {
-                let known = SITUATIONS.iter().find(|(name, _)| *name == line[0]);
-                situation = Some(known.unwrap_or_else(|| panic!("situation {:?}", line[0])).1);
+    let mut insert = |cell: Cell, report: &str| {
+        let earlier = cells.insert(cell, report.to_owned());
+        assert_eq!(earlier, None, "{cell:?} is in the tables twice");
+    };
+    for line in table("# Every write", &["report"]) {
+        for (situation, api) in places(&line) {
+            for (_, kind) in KINDS {
+                COLUMNS.map(|(_, settings)| insert((kind, situation, api, settings), line[2]));
             }
-            for api in line[1].split(", ") {
-                let known = APIS.iter().find(|(name, _)| *name == api);
-                let api = known.unwrap_or_else(|| panic!("API {api:?}")).1;
-                for ((_, settings), text) in COLUMNS.iter().zip(&line[2..]) {
-                    let cell = (kind, situation.expect("a situation"), api, *settings);
-                    let earlier = cells.insert(cell, (*text).to_owned());
-                    assert_eq!(earlier, None, "{cell:?} is in the table twice");
+        }
+    }
+    for (heading, kind) in KINDS {
+        for line in table(heading, &COLUMNS.map(|(name, _)| name)) {
+            for (situation, api) in places(&line) {
+                for ((_, settings), report) in COLUMNS.iter().zip(&line[2..]) {
+                    insert((kind, situation, api, *settings), report);
                 }
             }
         }
     }
     cells
+}
+
+/// The lines of the table below a heading, whose columns after the situation and the API are these.
+fn table(heading: &str, columns: &[&str]) -> Vec<Vec<&'static str>> {
+    let section = GUIDE.split_once(&format!("{heading}\n")).expect(heading).1;
+    let section = section.split("\n# ").next().unwrap();
+    let mut lines = section.lines().filter_map(cells_of_line);
+    let header = lines.next().expect("a table");
+    assert_eq!(header[..2], ["situation", "API"], "{heading}");
+    assert_eq!(header[2..], *columns, "{heading}");
+    assert!(lines.next().unwrap().iter().all(|cell| *cell == "---"), "{heading}");
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.iter().all(|line| line.len() == header.len()), "{lines:?}");
+    lines
+}
+
+/// The situations and APIs that a line is about.
+fn places(line: &[&str]) -> Vec<(Situation, Api)> {
+    let situations = line[0].split("; ").map(|name| known(&SITUATIONS, name));
+    situations
+        .flat_map(|situation| line[1].split(", ").map(move |name| (situation, known(&APIS, name))))
+        .collect()
+}
+
+fn known<T: Copy>(names: &[(&str, T)], name: &str) -> T {
+    names.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name:?}")).1
 }
 
 fn cells_of_line(line: &str) -> Option<Vec<&str>> {
