@@ -17,6 +17,17 @@ macro_rules! codes {
         /// # assert_eq!(advice(&ErrorCode::from("NewCode")), "NewCode");
         /// ```
         ///
+        /// | code | status | meaning |
+        /// |---|---|---|
+        /// | `ResourceNotFound` | 404 | the entity, or the table itself, does not exist |
+        /// | `TableNotFound` | 404 | the table of the entity does not exist |
+        /// | `EntityAlreadyExists`, `TableAlreadyExists` | 409 | the keys or the name are in use |
+        /// | `TableBeingDeleted` | 409 | a table of that name is being removed, which takes 40 s or more; `create_table_and_wait` waits for it |
+        /// | `UpdateConditionNotSatisfied` | 412 | another program wrote the entity |
+        /// | `ServerBusy`, `OperationTimedOut` | 503, 500 | the load is too high, or the table is being moved; the client has already retried |
+        /// | `AuthenticationFailed` | 403 | the signature or its date is wrong, or the signature has expired; see `Error::hint` |
+        /// | `AuthorizationFailure`, `AuthorizationPermissionMismatch` | 403 | a firewall blocks the request, or the signature or the role does not permit it |
+        ///
         /// Source: [Table service error codes](https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes).
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]

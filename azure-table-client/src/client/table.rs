@@ -200,6 +200,57 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Replaces the stored access policies of the table. They take effect within half a minute.
     ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use azure_table_client::auth::{SasProtocol, TablePermissions, TableSas};
+    /// use azure_table_client::client::StoredAccessPolicy;
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, TableServiceClient};
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mock = MockTableService::new();
+    ///     let service = mock.client();
+    ///     let blogs = service.table_named::<DynamicEntity>("Blogs");
+    ///     blogs.create().await?;
+    ///     blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    ///     blogs.insert(&DynamicEntity::new("Football", "1")).await?;
+    ///
+    ///     // The permissions of all visitors are in a policy of the table, which can be removed.
+    ///     let visitors = StoredAccessPolicy {
+    ///         permissions: Some(TablePermissions::READ),
+    ///         ..StoredAccessPolicy::new("visitors")
+    ///     };
+    ///     blogs.set_access_policies(&[visitors]).await?;
+    ///
+    ///     // A signature for a visitor of one channel, valid for an hour.
+    ///     let sas = TableSas::new("Blogs")
+    ///         .policy("visitors")
+    ///         .partition_key("Channel9")
+    ///         .expires_at(mock.clock().now() + Duration::from_secs(60 * 60));
+    ///     let token = service.sign_table_sas(&sas)?;
+    ///
+    ///     let visitor = TableServiceClient::builder(service.endpoint(), token.clone());
+    ///     let visitor = visitor.transport(mock.transport()).clock(mock.clock()).build()?;
+    ///     let seen = visitor.table_named::<DynamicEntity>("Blogs");
+    ///     assert!(seen.get_if_exists(("Channel9", "1")).await?.is_some());
+    ///     let refused = seen.insert(&DynamicEntity::new("Channel9", "2")).await.unwrap_err();
+    ///     assert_eq!(refused.status(), Some(403));
+    ///     println!("{refused}");
+    ///
+    ///     // Removes the policy: all signatures that name it are invalid.
+    ///     blogs.set_access_policies(&[]).await?;
+    ///     assert!(seen.get_if_exists(("Channel9", "1")).await.is_err());
+    ///
+    ///     // `Debug` shows no secret.
+    ///     assert!(!format!("{token:?} {visitor:?} {refused:?}").contains("sig="));
+    ///     let https_only = service.sign_table_sas(&sas.protocol(SasProtocol::Https))?;
+    ///     assert!(https_only.as_query().contains("spr=https"));
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
     /// with more than 64 UTF-16 code units; a [version](crate::TableServiceClientBuilder::service_version)

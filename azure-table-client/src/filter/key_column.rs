@@ -169,6 +169,52 @@ impl<E, P> KeyColumn<E, P> {
 
     /// Matches these keys. An empty list matches no key. A list that is too long for one request is
     /// split into several.
+    ///
+    /// ```
+    /// use azure_table_client::TableEntity;
+    /// use azure_table_client::filter::PlanKind;
+    /// use azure_table_client::mock::MockTableService;
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "Orders", rename_all = "PascalCase")]
+    /// struct Order {
+    ///     #[table(partition_key)]
+    ///     customer: u32,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     total: f64,
+    /// }
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mock = MockTableService::new();
+    ///     let orders = mock.client().table::<Order>();
+    ///     let order = |n: u32| Order { customer: n / 100, id: n % 100, total: 9.5 };
+    ///     mock.seed("Orders", &(0..10_000).map(order).collect::<Vec<_>>())?;
+    ///
+    ///     // Two partitions of 100 rows each, not the 9,800 rows between them.
+    ///     let of_two = orders.query().filter(|o| o.customer.is_in([0, 99]) & o.total.gt(5.0));
+    ///     assert_eq!(of_two.plan()?.to_string(), "2 partitions: the filter lists the PartitionKeys");
+    ///     assert_eq!(of_two.await?.len(), 200);
+    ///     assert_eq!(mock.requests().scanned_rows(), 200);
+    ///
+    ///     let some = orders.query().filter(|o| {
+    ///         (o.customer.eq(1) & o.id.is_in([5, 7])) | (o.customer.eq(98) & o.id.eq(50))
+    ///     });
+    ///     assert_eq!(some.plan()?.to_string(), "3 point reads: the filter lists both keys");
+    ///     assert_eq!(some.await?.cost.requests, 3);
+    ///
+    ///     // Two rows, not the 100 rows between them.
+    ///     let dear = orders.query().filter(|o| o.customer.eq(5) & o.id.is_in([0, 99]) & o.total.gt(1.0));
+    ///     assert_eq!(dear.plan()?.to_string(), "2 points: the filter lists both keys");
+    ///     // 8 queries for ranges of 13 rows, not 100 queries.
+    ///     let dear = orders.query().filter(|o| o.customer.eq(5) & o.id.is_in(0..=99) & o.total.gt(1.0));
+    ///     assert_eq!((dear.plan()?.kind, dear.plan()?.queries), (PlanKind::RowRange, 8));
+    ///
+    ///     let none = orders.query().filter(|o| o.customer.is_in([0, 99]) & o.customer.is_in([1, 98]));
+    ///     assert_eq!(none.plan()?.to_string(), "nothing: no key can meet the filter");
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn is_in<F, K: WholeKey<P, F>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
         Condition::any(keys.into_iter().map(|key| self.eq(key)))
     }
