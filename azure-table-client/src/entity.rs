@@ -84,6 +84,65 @@ pub trait TypedKeys: TableEntity {
 /// An enum of entities in which `K` is the struct of a kind; the derive implements it.
 ///
 /// See [`Query::of_kind`](crate::client::Query::of_kind).
+///
+/// ```
+/// use azure_table_client::entity::Descending;
+/// use azure_table_client::mock::MockTableService;
+/// use azure_table_client::{DynamicEntity, TableEntity};
+/// use chrono::{DateTime, Utc};
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Timeline", discriminator = "EntityType")]
+/// enum Item {
+///     Post(Post),
+///     #[table(rename = "picture")]
+///     Photo(Photo),
+///     #[table(other)]
+///     Other(DynamicEntity), // kinds of newer programs: kept, and written back unchanged
+/// }
+///
+/// #[derive(TableEntity)]
+/// #[table(row_key = "{at}_Post")]
+/// struct Post {
+///     #[table(partition_key)]
+///     user: String,
+///     at: Descending<DateTime<Utc>>,
+///     text: String,
+/// }
+///
+/// #[derive(TableEntity)]
+/// #[table(row_key = "{at}_Photo")]
+/// struct Photo {
+///     #[table(partition_key)]
+///     user: String,
+///     at: Descending<DateTime<Utc>>,
+///     uri: String,
+/// }
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() -> Result<(), azure_table_client::Error> {
+///     let items = MockTableService::new().client().table::<Item>();
+///     items.create().await?;
+///     let at = Descending(Utc::now());
+///     let photo = Item::Photo(Photo { user: "joe".into(), at, uri: "…".into() });
+///     let post = Item::Post(Post { user: "joe".into(), at, text: "Hello".into() });
+///     // One transaction of two kinds. Writing through the enum also writes the kind.
+///     items.transaction().insert(&photo).insert(&post).await?;
+///
+///     let stored = items.get(post.entity_key()?).await?;
+///     let version = stored.etag.clone();
+///     match stored.into_inner() {
+///         Item::Post(post) => {
+///             let post = Post { text: "Hello again".into(), ..post };
+///             items.replace(&Item::Post(post), version).await?;
+///         }
+///         Item::Photo(_) | Item::Other(_) => {}
+///     }
+///     let photos = items.query().of_kind::<Photo>().filter(|p| p.user.eq("joe")).await?;
+///     assert_eq!(photos.len(), 1);
+///     Ok(())
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a filter cannot find the rows of `{Self}` that are a `{K}`",
     label = "not a kind of `{Self}` with a discriminator property",

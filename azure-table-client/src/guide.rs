@@ -24,7 +24,7 @@
 //! | [`migration`] | moving from another client |
 //! | [`questions`] | the index: "how do I …", with the call or attribute to use |
 //!
-//! The `examples` folder of the repository has programs for each guide.
+//! `examples/README.md` in the repository lists the programs that belong to each guide.
 //!
 //! These modules exist in the documentation only.
 

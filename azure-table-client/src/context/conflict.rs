@@ -92,9 +92,9 @@ pub enum Resolution {
 /// | resolver | the local change |
 /// |---|---|
 /// | [`abort`](Self::abort), the default | fails and stays pending |
-/// | [`client_wins`](Self::client_wins) | is sent again, on top of the server's row |
+/// | [`client_wins`](Self::client_wins) | is sent again, on top of the server's row; an update whose row was deleted inserts it again |
 /// | [`server_wins`](Self::server_wins) | is discarded, which the report shows |
-/// | [`merge`](Self::merge) | is replaced by the decision of a closure |
+/// | [`merge`](Self::merge) | is decided by the closure, which receives the server's row, the row that was read, and the local values |
 ///
 /// In a transaction, a discarded change is left out and the other changes are sent again.
 #[derive(Clone)]

@@ -4,6 +4,12 @@ use super::TableEntity;
 ///
 /// It describes the indexes only. Nothing in this crate maintains them: the crate `azure-table-patterns` does.
 ///
+/// | option of `index` | |
+/// |---|---|
+/// | `by = "email"`, `by = email` | The field, which is a single property: a part of a key needs `also_property`. A `read_only` field and one with `as_json` are refused. |
+/// | `unique` | No two entities may have the same value. Write two unique indexes without quotes: with quotes, Clippy reports `duplicated_attributes`. |
+/// | `in_partition` | The rows of the index are in the partition of each entity. Lookups then name the partition, and `unique` holds within it. |
+///
 /// ```
 /// use azure_table_client::TableEntity;
 /// use azure_table_client::entity::HasIndexes;

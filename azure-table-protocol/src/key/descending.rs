@@ -19,6 +19,44 @@ use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm, TableValue
 /// `older_or_equal(x)`, and in stored order with `lt(Descending(x))` and the like.
 ///
 /// `Display`, `Deref` and serde are those of the value. The order is reversed.
+///
+/// ```
+/// use azure_table_client::TableEntity;
+/// use azure_table_client::entity::Descending;
+/// use azure_table_client::mock::MockTableService;
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Ranked", rename_all = "PascalCase", row_key(rating, title))]
+/// struct Ranked {
+///     #[table(partition_key)]
+///     channel: String,
+///     rating: Descending<u8>, // best first
+///     title: String,          // then by title
+///     text: String,
+/// }
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let ranked = MockTableService::new().client().table::<Ranked>();
+///     ranked.create().await?;
+///     for (rating, title) in [(3, "Mix"), (5, "TCP/IP"), (5, "Going deep")] {
+///         let channel = "Channel9".to_owned();
+///         let (title, text) = (title.to_owned(), String::new());
+///         ranked.insert(&Ranked { channel, rating: Descending(rating), title, text }).await?;
+///     }
+///     assert_eq!(Ranked::key("Channel9", 5, "TCP/IP")?.row_key, "250!TCP.1IP"); // keys cannot contain a slash
+///
+///     let titles = ranked.query().select(|r| r.row_key).await?;
+///     let titles: Vec<_> = titles.iter().map(|(_, title)| title.as_str()).collect();
+///     assert_eq!(titles, ["Going deep", "TCP/IP", "Mix"]);
+///
+///     // Entities rated five: a range of keys, without a scan.
+///     let best =
+///         ranked.query().filter(|r| r.channel.eq("Channel9") & r.row_key.starts_with((5,))).await?;
+///     assert_eq!(best.len(), 2);
+///     Ok(())
+/// }
+/// ```
 #[doc(alias("order_by", "newest_first", "log_tail", "DateTime.MaxValue"))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Descending<T>(pub T);

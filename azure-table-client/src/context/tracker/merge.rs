@@ -12,6 +12,19 @@ use crate::{ETag, IfMatch};
 /// Decides how a row of the service is merged into an entity that is tracked already. An entity whose last change
 /// has an unknown outcome is merged by [`AppendOnly`](Self::AppendOnly), until a save or the write id in the row
 /// resolves it.
+///
+/// | option | a query returns | a query tracks |
+/// |---|---|---|
+/// | `AppendOnly`, the default | tracked entities with their local changes; the others with the service's values | the others |
+/// | `OverwriteChanges` | the service's values | the same; local changes are lost |
+/// | `PreserveChanges` | the service's values with the local changes applied | the same, with the new ETag: the client wins |
+/// | `NoTracking` | the service's values | nothing |
+///
+/// | option | [`refresh`](crate::context::TableContext::refresh), where the row exists | where the row was deleted |
+/// |---|---|---|
+/// | `AppendOnly` | a tracked entity stays unchanged | stays unchanged |
+/// | `OverwriteChanges` | the server's values; local changes are lost | detached |
+/// | `PreserveChanges` | the server's values and ETag, with the local changes applied | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MergeOption {
     /// Returns the service's values and tracks nothing.
