@@ -87,6 +87,21 @@ impl TableServiceClientBuilder {
     /// Allows sending a key or a signature over plain HTTP to a host other than this machine, for example to an
     /// emulator in a container, and a token of Entra ID to any host. Without it, building such a client is an
     /// error. `UseDevelopmentStorage` is exempt, because its key is public.
+    ///
+    /// ```
+    /// use azure_table_client::TableServiceClient;
+    /// fn main() -> Result<(), azure_table_client::Error> {
+    ///     let service = TableServiceClient::builder_from_connection_string(
+    ///         "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite",
+    ///     )?
+    ///     .build()?; // the development key is public, so this requires no permission
+    ///
+    ///     let text = "AccountName=mine;AccountKey=c2VjcmV0;TableEndpoint=http://azurite:10002/mine";
+    ///     let service =
+    ///         TableServiceClient::builder_from_connection_string(text)?.allow_http(true).build()?;
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
         self
@@ -216,16 +231,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The version of the service that is spoken; 2019-02-02 by default, and 2020-12-06 with tokens of
-    /// Entra ID.
-    ///
-    /// The client works without features that older versions lack, or refuses calls before anything is sent:
-    ///
-    /// | before | |
-    /// |---|---|
-    /// | 2013-08-15 | The format is Atom. The response to an insert contains the entity, which the client ignores. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
-    /// | 2012-02-12 | Access policies of tables are such an error. |
-    /// | 2011-08-18 | Upserts are such an error too, also in transactions and bulk runs. A projection reads whole rows and keeps the selected columns; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
+    /// Sets the version of the service that requests name; 2019-02-02 by default, and 2020-12-06 with tokens of Entra ID.
+    /// [`ServiceVersion`] lists the features that older versions lack.
     pub fn service_version(mut self, version: ServiceVersion) -> Self {
         self.version = version;
         self
@@ -233,6 +240,26 @@ impl TableServiceClientBuilder {
 
     /// Sets the service, which is normally recognized by the endpoint. Set it for Cosmos DB under a custom
     /// domain, and for its emulator.
+    ///
+    /// ```
+    /// use azure_table_client::auth::SharedKey;
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{Dialect, TableServiceClient};
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<(), azure_table_client::Error> {
+    ///     let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
+    ///     let key = SharedKey::development();
+    ///
+    /// // The emulator of Cosmos DB: the host name does not identify it.
+    ///     let service = TableServiceClient::builder("http://localhost:8902", key)
+    ///         .dialect(Dialect::CosmosDb)
+    ///         .transport(mock.transport())
+    ///         .build()?;
+    ///     let error = service.properties().await.unwrap_err();
+    ///     assert!(error.to_string().contains("Cosmos DB has no GetServiceProperties"));
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self

@@ -69,6 +69,9 @@ impl SaveOptions {
     /// option, a save merges the properties that differ; if a field became `None`, it replaces the row and keeps
     /// the columns without a field.
     ///
+    /// A program that no longer has a property (section 8.4.2 of the paper) reads the rows as its new struct and passes each
+    /// to `update`. A save without this option would send nothing, because no value differs:
+    ///
     /// ```
     /// use azure_table_client::context::{SaveOptions, TableContext};
     /// use azure_table_client::mock::MockTableService;
