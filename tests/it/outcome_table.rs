@@ -255,7 +255,9 @@ fn documented() -> BTreeMap<Cell, String> {
     for line in table("# Every write", &["report"]) {
         for (situation, api) in places(&line) {
             for (_, kind) in KINDS {
-                COLUMNS.map(|(_, settings)| insert((kind, situation, api, settings), line[2]));
+                for (_, settings) in COLUMNS {
+                    insert((kind, situation, api, settings), line[2]);
+                }
             }
         }
     }
