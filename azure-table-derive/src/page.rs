@@ -21,8 +21,6 @@ fn item(target: &str) -> Option<String> {
     let name = page.rsplit('/').next()?;
     let item = match name {
         "derive" => "derive@crate::TableEntity",
-        "enum" => "derive@crate::TableEnum",
-        "filter" => "macro@crate::filter",
         "services" => "crate::Dialect",
         _ => return Some(format!("crate::guide::{name}{anchor}")),
     };
