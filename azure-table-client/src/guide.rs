@@ -15,7 +15,7 @@
     doc = "| [`testing`] | the in-memory mock of the service, and faults |"
 )]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | requires the feature `mock` |")]
-//! | [`outcomes`] | the reports of each kind of write after a lost response, a timeout, or a repeated delivery |
+//! | [`outcomes`] | lost responses, timeouts and repeated deliveries: the proof of a write, the next step, and the report of each kind of write |
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
 //! | [`ServiceVersion`] | old versions of the service, and [formats](crate::PayloadFormat) |
@@ -24,7 +24,7 @@
 //! | [`migration`] | moving from another client |
 //! | [`questions`] | the index: "how do I …", with the call or attribute to use |
 //!
-//! `examples/README.md` in the repository lists the programs that belong to each guide.
+//! `examples/README.md` in the repository lists whole programs.
 //!
 //! These modules exist in the documentation only.
 
