@@ -15,8 +15,8 @@ use crate::operation::page_token::PageToken;
 
 /// The start of the next page of a query, for a later run of the same query, possibly in another process.
 ///
-/// A continuation can be stored as text (`Display` and `FromStr`) or with serde. It is bound to the table,
-/// the filter and the projection: for another query it is an error of kind
+/// A continuation can be stored as text (`Display` and `FromStr`), which needs no escaping in a URL, or with serde. It is
+/// bound to the table, the filter and the projection: for another query it is an error of kind
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput). The page size and [`take`] may differ. It holds the
 /// service's continuation tokens, which are not secret and name the keys of the next row.
 ///
