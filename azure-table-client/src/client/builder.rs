@@ -170,7 +170,9 @@ impl TableServiceClientBuilder {
     }
 
     /// Sets the proof that the program accepts for the outcome of a write whose response is lost or ambiguous;
-    /// [`Proof::MatchingState`] by default. A call, a transaction, a save and a bulk run can each replace it.
+    /// [`Proof::MatchingState`] by default. A call, a transaction, a save and a bulk run can each replace it;
+    /// calls in rounds, such as [`update_with`](crate::TableClient::update_with), accept at most a write id unless their
+    /// change is idempotent.
     ///
     /// A retry after a timeout or a broken connection may fail because the first attempt was applied: an insert
     /// finds its own row (409), an update another ETag (412), a delete no row (404). Unless the proof is

@@ -286,7 +286,8 @@ impl<'c, T, E> UpdateRowsWith<'c, T, E> {
 
     /// Declares that the change can be applied twice without harm: setting a value can, adding to it cannot. The
     /// call then continues after a lost response. All later errors have the outcome [`Unknown`](Outcome::Unknown); if
-    /// the change fails, the call ends with the error of the lost write.
+    /// the change fails, the call ends with the error of the lost write. A row in the state that the change leaves then
+    /// counts as [proof](crate::Proof::MatchingUpdate), unless the client accepts responses only.
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
