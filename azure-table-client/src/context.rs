@@ -88,6 +88,11 @@ use tracker::Tracker;
 /// an earlier request of its own as a conflict. One without a condition that arrives after a later change was applied
 /// is a conflict of the next change, like the write of another program. [`last_report`](Self::last_report) returns the
 /// outcomes that were known when the save was dropped.
+///
+/// # Lost responses with the proof `Response`
+/// With [`Proof::Response`](crate::Proof::Response), a change without a response is reported as unknown, and sent again
+/// with the next save. If the service refuses it then, it stays unknown, until a save with another proof reads the row,
+/// or the program reads it again. An ETag that a response lacks is not read.
 #[doc(alias("DataServiceContext", "TableServiceContext", "DbContext", "unit_of_work"))]
 pub struct TableContext {
     core: Arc<ClientCore>,

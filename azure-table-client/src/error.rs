@@ -69,6 +69,13 @@ pub enum ErrorKind {
     /// The service responded with an error; see [`Error::code`] and [`Error::status`].
     Service,
     /// The response is not a response of the Table service: a proxy's page, cut JSON, a missing header.
+    ///
+    /// A 2xx without a mark of the service, such as an `x-ms-*` header ([`Dialect`](crate::Dialect) lists those of
+    /// Cosmos DB), comes from a proxy or a captive portal; the outcome of a write is then unknown.
+    ///
+    /// A cycle of continuation tokens is of this kind too: a token that repeats an earlier one, and, on Azure Storage, a
+    /// token whose keys do not come after those of the last token. A cycle across separately resumed pages (web paging)
+    /// is found only if a page returns its own token.
     UnexpectedReply,
     /// An entity of the response does not match the struct; the source is a
     /// [`DecodeError`](crate::entity::DecodeError).

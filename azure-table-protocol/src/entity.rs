@@ -142,6 +142,8 @@ pub trait TableEntity: Sized + Send {
 
     /// Both keys.
     ///
+    /// A module that calls it needs `use azure_table_client::TableEntity as _`.
+    ///
     /// # Errors
     /// A key field's value cannot be stored as a key.
     fn entity_key(&self) -> Result<EntityKey, KeyError> {

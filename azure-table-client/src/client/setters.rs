@@ -50,7 +50,9 @@ macro_rules! setters {
         /// visible ASCII characters. By default each call has a random UUID.
         ///
         /// The service echoes the id, which shows whether a response belongs to the request. With one id for several
-        /// calls, the response to one of them can pass for the response to another.
+        /// calls, the response to one of them can pass for the response to another. The service echoes ids since the
+        /// version 2019-02-02. Behind a proxy that changes every id, every call fails with an error that names the
+        /// proxy.
         pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
             self.$field.client_request_id = Some(id.into());
             self

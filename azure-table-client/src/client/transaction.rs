@@ -87,7 +87,8 @@ impl<T: TableEntity> Transaction<T> {
         }
     }
 
-    /// Continues with entities of another type in the same table.
+    /// Continues with entities of another type in the same table:
+    /// `orders.transaction().insert(&order).with_entity::<Line>().insert(&line).await?`.
     pub fn with_entity<U: TableEntity>(self) -> Transaction<U> {
         Transaction {
             core: self.core,

@@ -170,6 +170,9 @@ impl<E, P> KeyColumn<E, P> {
     /// Matches these keys. An empty list matches no key. A list that is too long for one request is
     /// split into several.
     ///
+    /// If a filter lists both keys and has other conditions, a query is sent for each row if the rows of a partition are
+    /// few: at most 8 for each query that would be sent for several rows (usually up to 13 rows on Azure Storage).
+    ///
     /// ```
     /// use azure_table_client::TableEntity;
     /// use azure_table_client::filter::PlanKind;

@@ -12,7 +12,9 @@ use crate::limits::{PARTITION_KEY, ROW_KEY};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PlanKind {
-    /// No row: no key can meet the filter. A query sends no request.
+    /// No row: no key can meet the filter, such as an empty list, two lists without a common key, or (on Azure Storage
+    /// only) a range that ends before it starts. A query sends no request, so it does not notice a missing table. A
+    /// filter that is only `false` is sent, for health checks.
     Nothing,
     /// One row, addressed by both keys.
     Point,
