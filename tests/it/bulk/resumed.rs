@@ -148,7 +148,7 @@ async fn rows_that_a_resumed_run_did_not_send() {
             assert_eq!((progress.unknown, progress.held()), (progress.read, 0), "{what}: {report}");
             assert_eq!(report.checkpoint.resolved(), 0, "{what}");
             for result in report.unknown() {
-                let WriteOutcome::Unknown(error) = &result.outcome else { unreachable!() };
+                let WriteOutcome::Unknown(error) = &result.outcome else { panic!("{result}") };
                 assert_eq!(error.outcome(), Outcome::Unknown, "{what}: {result}");
             }
         }

@@ -46,6 +46,17 @@ fn row(columns: &[(&str, i32)]) -> DynamicEntity {
     row
 }
 
+/// A context that inserted two rows in a transaction. Both are applied; the response is lost, and the rows cannot be read.
+async fn with_unknown_transaction(mock: &MockTableService) -> TableContext {
+    let transport = Scripted::new(mock.transport(), in_turn([Step::lose_reply(), lost()]));
+    let mut ctx = context(mock, &transport, true);
+    ctx.add(&blog("1", "mine")).unwrap();
+    ctx.add(&blog("2", "mine")).unwrap();
+    let error = ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
+    assert_eq!(error.report.unknown().count(), 2);
+    ctx
+}
+
 /// A row in the state of the last change proves that change, although an earlier one left a part of this state.
 #[tokio::test]
 async fn the_last_change_is_proved_before_an_earlier_one() {
@@ -164,13 +175,7 @@ async fn an_undone_change_that_was_not_applied_is_no_failure() {
 #[tokio::test]
 async fn a_settled_transaction_is_reported_as_a_whole() {
     let (mock, _) = service().await;
-    let transport = scripted(&mock, []);
-    let mut ctx = context(&mock, &transport, true);
-    ctx.add(&blog("1", "mine")).unwrap();
-    ctx.add(&blog("2", "mine")).unwrap();
-    let mut steps = vec![lost(), Step::lose_reply()];
-    transport.play(move |_| steps.pop().unwrap_or_else(Step::pass));
-    ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
+    let mut ctx = with_unknown_transaction(&mock).await;
     // The first insert cannot be repeated, since the program deleted its entity.
     ctx.delete(&blog("1", "")).unwrap();
     let report = ctx.save_changes().await.unwrap();
@@ -225,19 +230,10 @@ async fn the_version_of_a_later_writer_is_not_adopted() {
 #[tokio::test]
 async fn a_proved_change_is_reported_by_a_save_that_ends_early() {
     let (mock, blogs) = service().await;
-    let transport = scripted(&mock, []);
-    let mut ctx = context(&mock, &transport, true);
-    ctx.add(&blog("1", "mine")).unwrap();
-    ctx.add(&blog("2", "mine")).unwrap();
-    // Both are applied. The reply is lost, and the rows cannot be read.
-    let mut steps = vec![lost(), Step::lose_reply()];
-    transport.play(move |_| steps.pop().unwrap_or_else(Step::pass));
-    let error = ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
-    assert_eq!(error.report.unknown().count(), 2);
+    let mut ctx = with_unknown_transaction(&mock).await;
     // The first entity has another change, which the service refuses.
     ctx.update(&blog("1", "again")).unwrap();
     blogs.replace(&blog("1", "theirs"), IfMatch::Any).await.unwrap();
-    transport.play(|_| Step::pass());
     let error = ctx.save_changes().await.unwrap_err();
     let results = &error.report.results;
     assert!(matches!(results[0].outcome, WriteOutcome::Failed(_)), "{}", error.report);
