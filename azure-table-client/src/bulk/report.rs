@@ -20,16 +20,6 @@ impl WriteOutcome {
             Self::NotAttempted(_) | Self::Unknown(_) | Self::Discarded(_) => false,
         }
     }
-
-    pub(super) fn cause(&self) -> Option<&Arc<Error>> {
-        match self {
-            Self::Applied { .. } => None,
-            Self::Failed(error)
-            | Self::NotAttempted(error)
-            | Self::Unknown(error)
-            | Self::Discarded(error) => Some(error),
-        }
-    }
 }
 
 /// The progress of a run.

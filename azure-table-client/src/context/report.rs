@@ -13,16 +13,6 @@ pub struct SaveReport {
     pub results: Vec<WriteResult>,
 }
 
-impl WriteOutcome {
-    /// The error of a change that failed, or whose outcome is unknown.
-    pub(super) fn error(&self) -> Option<&Error> {
-        match self {
-            Self::Failed(error) | Self::Unknown(error) => Some(error),
-            Self::Applied { .. } | Self::NotAttempted(_) | Self::Discarded(_) => None,
-        }
-    }
-}
-
 impl SaveReport {
     /// The number of changes that were applied.
     pub fn applied(&self) -> usize {
@@ -64,11 +54,6 @@ impl SaveReport {
     /// The first error.
     pub fn error(&self) -> Option<&Error> {
         self.results.iter().find_map(|result| result.outcome.error())
-    }
-
-    /// Numbers the results in their order.
-    pub(super) fn number(&mut self) {
-        self.results.iter_mut().zip(0..).for_each(|(result, index)| result.index = index);
     }
 
     /// Gives the first error as the reason to the changes that were not sent because of it. `unsent` is their error so far.

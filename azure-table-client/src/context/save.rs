@@ -12,8 +12,8 @@ use super::TableContext;
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveReport};
-use super::settle::{dropped, may_still_be_applied, not_sent};
-use super::tracker::{Identity, Sending};
+use super::settle::{applied, dropped, may_still_be_applied, not_sent};
+use super::tracker::{Change, Identity, Sending};
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, WriteOutcome, WriteResult};
@@ -108,14 +108,20 @@ impl TableContext {
             let follow_up = self.receive(group, reply, &trace, &mut applied_earlier, options).await;
             continues &= follow_up.requeue(&mut waiting) || options.continue_on_error;
         }
-        // What was found about the changes whose turn did not come.
-        let changes = waiting.iter().flat_map(|group| &group.changes);
-        let found: Vec<_> =
-            changes.filter(|it| applied_earlier.contains_key(&it.id)).cloned().collect();
-        self.replan(found.iter(), &mut applied_earlier, options);
+        // The save ended before these changes were sent. A request about other changes has shown that they were applied.
+        for candidate in waiting.iter().flat_map(|group| &group.changes) {
+            if let Some((etag, confirmation)) = applied_earlier.remove(&candidate.id) {
+                let etag = etag.filter(|_| candidate.change != Change::Delete);
+                if !self.has_change(&candidate.id, options) {
+                    self.set_outcome(candidate, applied((etag, confirmation)));
+                } else if !self.tracker.is_unknown(&candidate.id) {
+                    self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent()));
+                }
+            }
+        }
     }
 
-    /// Records the attempts of a request. Returns whether it can be sent.
+    /// Records the open changes of a request. Returns whether it can be sent.
     fn begin(&mut self, group: &RequestGroup, options: &SaveOptions) -> bool {
         let now = self.core.clock.instant();
         let deadline = options.call.deadline.unwrap_or(self.core.deadline);

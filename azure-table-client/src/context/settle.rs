@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use super::TableContext;
 use super::options::SaveOptions;
 use super::tracker::{Identity, OpenChange};
-use super::{EntityState, TableContext};
 use crate::ETag;
 use crate::entity::EntityKey;
 use crate::error::{Error, MatchingState};
@@ -84,35 +84,26 @@ impl TableContext {
             // The request of an earlier one may have settled it.
             let Some(open) = tracked.open_changes().last().cloned() else { continue };
             let others = self.others_of(&open, &id);
-            let unknown = WriteOutcome::Unknown(dropped().into());
-            self.report(
-                Sent { table, key: key.clone(), operation: open.change.operation() },
-                unknown,
-            );
-            let outcome = match self.settle_open(&[&id], None, options).await {
+            let sent = Sent { table, key: key.clone(), operation: open.change.operation() };
+            // Reported while the rows are read, in case the save is dropped.
+            self.report(sent.clone(), WriteOutcome::Unknown(dropped().into()));
+            let found = self.settle_open(&[&id], None, options).await;
+            self.last_report.results.pop();
+            match found {
                 Err(error) => {
                     is_read = false;
-                    Some(WriteOutcome::Unknown(outcome::unknown(error).into()))
+                    self.report(sent, WriteOutcome::Unknown(outcome::unknown(error).into()));
                 }
                 Ok(mut findings) => {
                     let is_absent = !findings.rows.contains_key(&key);
-                    let own = findings.applied.remove(&id);
-                    let own = own.map(applied).or_else(|| self.unresolved(&id, is_absent, options));
-                    let last = self.last_report.results.pop();
-                    self.report_others(others, findings);
-                    self.last_report.results.extend(last);
-                    own
+                    let own = findings.applied.remove(&id).map(applied);
+                    if let Some(own) = own.or_else(|| self.unresolved(&id, is_absent, options)) {
+                        self.report(sent, own);
+                    }
+                    self.report_others(others, findings, options);
                 }
-            };
-            if let Some(last) = self.last_report.results.last_mut()
-                && let Some(outcome) = outcome
-            {
-                last.outcome = outcome;
-            } else {
-                self.last_report.results.pop();
             }
         }
-        self.last_report.number();
         is_read
     }
 
@@ -131,20 +122,32 @@ impl TableContext {
     }
 
     /// Reports the changes that were found to be applied and leave nothing to save, so that no other result names them.
-    fn report_others(&mut self, others: Vec<(Identity, Sent)>, mut findings: Findings) {
+    fn report_others(
+        &mut self,
+        others: Vec<(Identity, Sent)>,
+        mut findings: Findings,
+        options: &SaveOptions,
+    ) {
         for (id, sent) in others {
-            let has_more =
-                self.tracker.get(&id).is_some_and(|it| it.state() != EntityState::Unchanged);
-            if let Some(found) = findings.applied.remove(&id).filter(|_| !has_more) {
+            if let Some(found) = findings.applied.remove(&id)
+                && !self.has_change(&id, options)
+            {
                 self.report(sent, applied(found));
             }
         }
     }
 
+    /// Whether a save has something to send for an entity.
+    pub(super) fn has_change(&self, id: &Identity, options: &SaveOptions) -> bool {
+        let tracked = self.tracker.get(id);
+        tracked.is_some_and(|it| !matches!(it.change(options.replace_on_update), Ok(None)))
+    }
+
     fn report(&mut self, sent: Sent, outcome: WriteOutcome) {
         let Sent { table, key, operation } = sent;
-        let result = WriteResult { index: 0, table, operation, key: Some(key), outcome };
-        self.last_report.results.push(result);
+        let results = &mut self.last_report.results;
+        let index = results.len() as u64;
+        results.push(WriteResult { index, table, operation, key: Some(key), outcome });
     }
 
     /// Returns the outcome of a change that cannot be sent again and was not found; `None` if it was not applied, which
@@ -177,13 +180,14 @@ impl TableContext {
 }
 
 /// A change that an earlier save sent.
+#[derive(Clone)]
 struct Sent {
     table: Arc<str>,
     key: EntityKey,
     operation: Operation,
 }
 
-fn applied((etag, confirmation): (Option<ETag>, Confirmation)) -> WriteOutcome {
+pub(super) fn applied((etag, confirmation): (Option<ETag>, Confirmation)) -> WriteOutcome {
     WriteOutcome::Applied { etag, confirmation }
 }
 

@@ -38,6 +38,27 @@ impl WriteResult {
     }
 }
 
+impl WriteOutcome {
+    /// The error of a write that failed, or whose outcome is unknown.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Failed(error) | Self::Unknown(error) => Some(error),
+            Self::Applied { .. } | Self::NotAttempted(_) | Self::Discarded(_) => None,
+        }
+    }
+
+    /// The error of a write that was not applied, or may not have been.
+    pub(crate) const fn cause(&self) -> Option<&Arc<Error>> {
+        match self {
+            Self::Applied { .. } => None,
+            Self::Failed(error)
+            | Self::NotAttempted(error)
+            | Self::Unknown(error)
+            | Self::Discarded(error) => Some(error),
+        }
+    }
+}
+
 impl fmt::Display for WriteResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "row {}", self.index)?;

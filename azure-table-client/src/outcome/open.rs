@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use tracing::debug;
 
 use super::evidence::{Found, SentWrite};
-use super::read_back::read_back;
+use super::read_back::{read_back, reading};
 use super::rules::{Evidence, Judgment, Verdict, judge};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::{Proof, Request};
-use crate::pipeline::{CallOptions, RetryPolicy, error_type};
+use crate::pipeline::{CallOptions, error_type};
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
 /// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
@@ -76,8 +76,7 @@ pub(crate) async fn open(
     keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
     keys.dedup();
     let table = writes.first().map_or("", |write| &write.request.resource);
-    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
-    let options = CallOptions { retry, ..options.clone() };
+    let options = reading(options, may_be_down);
     let rows = read_back(core, table, &keys, &options).await.inspect_err(|error| {
         let (code, request_id) = (error_type(error), error.request_id());
         debug!(code, request_id, "cannot read back whether a write was applied");

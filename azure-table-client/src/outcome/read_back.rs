@@ -10,8 +10,16 @@ use crate::error::{Error, ErrorCode};
 use crate::filter::Filter;
 use crate::operation::cursor::Cursor;
 use crate::operation::query::{self, QuerySpec, Rows};
-use crate::pipeline::{CallOptions, CallTrace};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy};
 use crate::wire::Operation;
+
+/// Returns the options of a read at the primary after a write with these options. If the service `may_be_down`, the read is
+/// not retried.
+pub(super) fn reading(options: &CallOptions, may_be_down: bool) -> CallOptions {
+    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
+    // The secondary may lag behind.
+    CallOptions { primary_only: true, client_request_id: None, retry, ..options.clone() }
+}
 
 /// Returns the rows of one partition with these keys that the primary holds now. The deadline covers all requests.
 pub(crate) async fn read_back(
@@ -20,10 +28,9 @@ pub(crate) async fn read_back(
     keys: &[&EntityKey],
     options: &CallOptions,
 ) -> Result<HashMap<EntityKey, Found>, Error> {
-    // The secondary may lag behind; without types, values cannot be compared.
+    // Without types, values cannot be compared.
     let format = Some(core.protocol(options)?.typed().format());
-    let options =
-        CallOptions { primary_only: true, format, client_request_id: None, ..options.clone() };
+    let options = CallOptions { format, ..reading(options, false) };
     let trace = core.trace(Operation::Query, table);
     let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
     let work = pin!(async {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::claims::{not_applied, unknown};
 use super::open::{Judged, OpenWrite, accepted, open};
+use super::read_back::reading;
 use super::rules::{Verdict, judge_without_id};
 use super::unconfirmed::Unconfirmed;
 use crate::ETag;
@@ -12,7 +13,7 @@ use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::committed::{self, Committed};
 use crate::operation::{Proof, Request, Wrote, table};
-use crate::pipeline::{CallOptions, CallTrace, RetryPolicy};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
 /// The shortest time for a read.
@@ -50,9 +51,9 @@ pub(crate) async fn settle(
     last: Unconfirmed,
 ) -> Result<Committed, Error> {
     let proof = accepted(core, options);
-    let Some(_) = last.doubt(request).filter(|_| proof > Proof::Response) else {
+    if proof == Proof::Response || last.doubt(request).is_none() {
         return Err(last.into_error());
-    };
+    }
     let found = if last.is_done_by_state(request) {
         Some((judge_without_id(true, proof), vec![None]))
     } else {
@@ -109,9 +110,7 @@ async fn read_table(
         Operation::DeleteTable => false,
         _ => return None,
     };
-    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
-    let options =
-        CallOptions { primary_only: true, client_request_id: None, retry, ..options.clone() };
+    let options = reading(options, may_be_down);
     let get = table::get(core.protocol, &request.resource).ok()?;
     let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
     let read = core.read(&get, &options, &trace, |reply| table::exists(reply, &get));

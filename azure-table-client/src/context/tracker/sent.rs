@@ -160,11 +160,8 @@ impl Tracker {
         let is_id = |name: &str| self.write_id.as_deref() == Some(name);
         let is_own = match (&tracked.known, &tracked.snapshot) {
             (Known::All, Some(snapshot)) => {
-                let others = |all: &Properties| {
-                    let all = all.iter().filter(|(name, _)| !is_id(name));
-                    all.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
-                };
-                others(snapshot) == others(&row.properties)
+                let of_snapshot = snapshot.iter().filter(|(name, _)| !is_id(name));
+                of_snapshot.eq(row.properties.iter().filter(|(name, _)| !is_id(name)))
             }
             _ => true,
         };
