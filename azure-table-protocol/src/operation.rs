@@ -16,7 +16,7 @@ use Subject::{Entities, Entity, Service, Table, Tables};
 
 use crate::version::ServiceVersion;
 
-/// What a second attempt of an operation does if the first one was applied. The client's guide to errors explains the
+/// The effect of a second attempt of an operation whose first attempt was applied. The client's guide to errors explains the
 /// classes to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {

@@ -170,8 +170,9 @@ impl ConflictResolver {
     ///
     /// ```
     /// use azure_table_client::TableEntity;
-    /// use azure_table_client::context::{SaveOptions, TableContext};
+    /// use azure_table_client::context::{ConflictResolver, Resolution, SaveOptions, TableContext};
     /// use azure_table_client::mock::MockTableService;
+    ///
     /// #[derive(Debug, Clone, TableEntity)]
     /// #[table(name = "Blogs", rename_all = "PascalCase")]
     /// struct Blog {
@@ -182,7 +183,6 @@ impl ConflictResolver {
     ///     text: String,
     ///     rating: i32,
     /// }
-    /// use azure_table_client::context::{ConflictResolver, Resolution};
     ///
     /// #[tokio::main(flavor = "current_thread")]
     /// async fn main() -> Result<(), Box<dyn std::error::Error>> {

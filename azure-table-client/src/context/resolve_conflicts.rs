@@ -49,7 +49,7 @@ struct Rounds<'c> {
     results: Vec<WriteResult>,
     /// The number of resolved conflicts of each entity.
     resolved: HashMap<Identity, u32>,
-    /// Entities with a change whose outcome was unknown. The service may have refused a later attempt
+    /// Entities with a change whose outcome was unknown. The service may have refused a later request
     /// because of the earlier one, so that their conflicts are not resolved.
     doubtful: HashSet<Identity>,
     /// Entities whose changes are not sent again.

@@ -88,7 +88,7 @@ impl TableContext {
             {
                 let follow_up =
                     if group.changes.iter().any(|it| applied_earlier.contains_key(&it.id)) {
-                        // After the group was planned, an earlier attempt was found to be applied.
+                        // After the group was planned, an earlier request was found to be applied.
                         self.replan(group.changes.iter(), &mut applied_earlier, options)
                     } else if self.begin(&group, options) {
                         if let Some(hook) = &mut self.hooks.request {

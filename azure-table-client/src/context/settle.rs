@@ -25,7 +25,7 @@ pub(super) struct Findings {
 }
 
 impl TableContext {
-    /// Asks for the outcome of each open change of these entities, of one partition, and tells the tracker. `last` is
+    /// Settles each open change of these entities, of one partition, and records the outcomes in the tracker. `last` is
     /// the last response to a request about them.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl TableContext {
                 .iter()
                 .all(|open| outcome::is_expired(&self.core, open.sent.end));
         if is_gone {
-            // The service refuses every open change by now, and there is no row to delete.
+            // The service refuses every open change by now, and the row to delete does not exist.
             self.tracker.forget(id);
             return Some(applied((None, Confirmation::Comparison)));
         }

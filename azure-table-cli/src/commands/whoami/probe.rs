@@ -13,7 +13,7 @@ pub(super) enum Access {
     Permitted,
     /// Refused for lack of authentication or permission.
     Refused(String),
-    /// The result does not decide it, for example because there is no such table.
+    /// The result does not decide it, for example because the table does not exist.
     Open(String),
 }
 

@@ -14,7 +14,7 @@ use crate::operation::{Confirmation, Reply, WriteOutcome};
 use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::CallTrace;
 
-/// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
+/// Entities with a change that an earlier request was found to have applied, and whose current change has no outcome
 /// yet.
 pub(super) type AppliedEarlier = HashMap<Identity, (Option<ETag>, Confirmation)>;
 
@@ -41,7 +41,7 @@ struct Refusal<'r> {
     matching_state: Option<MatchingState>,
     /// The index in the report of the change that failed the transaction.
     failed: Option<usize>,
-    /// Whether an earlier attempt had applied a change of the request, so that the others are sent again.
+    /// Whether an earlier request had applied a change of this one, so that the others are sent again.
     any_applied: bool,
 }
 
@@ -58,12 +58,12 @@ impl<'r> Refusal<'r> {
         Self { error, matching_state, failed, any_applied }
     }
 
-    /// Whether an attempt of the request stays open.
+    /// Whether the request stays open.
     fn is_open(&self) -> bool {
         self.error.outcome() == Outcome::Unknown
     }
 
-    /// The outcome of a change that no attempt is known to have applied; `None` if it is sent again.
+    /// The outcome of a change that no request is known to have applied; `None` if it is sent again.
     fn outcome(&self, candidate: &Candidate, is_unknown: bool) -> Option<WriteOutcome> {
         let error = self.error.clone();
         if is_unknown {
@@ -110,11 +110,12 @@ impl TableContext {
             let etags = vec![None; group.changes.len()];
             return self.confirm(&group, etags, trace, options).await;
         }
-        let (error, findings) = match trace.within(self.ask(&group, &last, options)).await {
-            Ok(findings) => (last.into_error(), findings),
-            // A proxy may have delivered the request twice.
-            Err(_) => (outcome::unknown(last.into_error()), Findings::default()),
-        };
+        let (error, findings) =
+            match trace.within(self.settle_request(&group, &last, options)).await {
+                Ok(findings) => (last.into_error(), findings),
+                // A proxy may have delivered the request twice.
+                Err(_) => (outcome::unknown(last.into_error()), Findings::default()),
+            };
         let Findings { applied, matching_state, .. } = findings;
         let is_resolved = group.changes.iter().all(|it| applied.contains_key(&it.id));
         applied_earlier.extend(applied);
@@ -175,8 +176,8 @@ impl TableContext {
         FollowUp { is_done: true, again: Vec::new() }
     }
 
-    /// Asks for the outcomes of the attempts of a request that was not confirmed, unless the response closes all of them.
-    async fn ask(
+    /// Settles the open changes in a request that was not confirmed, unless the response closes all of them.
+    async fn settle_request(
         &mut self,
         group: &RequestGroup,
         last: &Unconfirmed,
@@ -192,7 +193,7 @@ impl TableContext {
         self.settle_open(&ids, Some((&group.request, last)), options).await
     }
 
-    /// Ends the attempts of a request that was not confirmed, sets the outcomes of its changes, and plans those again
+    /// Ends a request that was not confirmed, sets the outcomes of its changes, and plans those again
     /// that are to be sent again.
     fn conclude(
         &mut self,
@@ -221,7 +222,7 @@ impl TableContext {
         FollowUp { is_done: is_done && follow_up.is_done, ..follow_up }
     }
 
-    /// Plans changes again, without the part that earlier attempts applied.
+    /// Plans changes again, without the part that earlier requests applied.
     pub(super) fn replan<'c>(
         &mut self,
         changes: impl Iterator<Item = &'c Candidate>,
@@ -241,7 +242,7 @@ impl TableContext {
                 plan::candidate(tracker, clock, (id, tracked), options, hook, candidate.result)
             });
             match (next, applied) {
-                // The program changed the entity again after that attempt.
+                // The program changed the entity again after that request.
                 (Ok(Some(change)), _) => again.push(change),
                 (Ok(None), Some((etag, confirmation))) => {
                     let etag = etag.filter(|_| candidate.change != Change::Delete);
