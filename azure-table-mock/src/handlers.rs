@@ -7,6 +7,7 @@ mod cosmos;
 mod entities;
 mod evaluate;
 mod exchange;
+mod new_row;
 mod page;
 mod promote;
 mod query;

@@ -17,7 +17,7 @@ use http::{HeaderName, Method, header};
 use url::form_urlencoded;
 
 pub(super) use self::batch::BatchPart;
-pub(super) use self::body::{EntityBody, RequestBody};
+pub(super) use self::body::{EntityBody, RequestBody, read_value};
 pub(super) use self::headers::{Headers, text};
 pub(super) use self::protocol::{RequestProtocol, is_in_version};
 pub(super) use self::resource::{BelowTable, EntityPath, Resource};

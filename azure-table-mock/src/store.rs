@@ -28,7 +28,7 @@ pub(super) use self::chunk::RowChunk;
 pub(super) use self::column::{Cell, ComparedValue, compare};
 pub(super) use self::deleted::Deleted;
 pub(super) use self::disk::Disk;
-pub(super) use self::row::{RowText, StoredEntity};
+pub(super) use self::row::{RowText, RowWriter, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
 pub(super) use self::table::{AppliedWrite, Snapshot, Table};
 pub(super) use self::version::{Version, VersionText};

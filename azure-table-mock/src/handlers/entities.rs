@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{StatusCode, header};
 
 use super::exchange::Exchange;
+use super::new_row::new_row;
 use super::query::Scan;
 use crate::check::{check_keys, check_properties};
 use crate::core::Core;
@@ -16,7 +17,7 @@ use crate::reply::ResponseDraft;
 use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
 use crate::row::{Properties, StoredKey};
 use crate::select::Select;
-use crate::store::{AppliedWrite, Precondition, RowChange, RowText, RowUpdate, StagedWrite};
+use crate::store::{AppliedWrite, Precondition, RowChange, RowUpdate, StagedWrite};
 use crate::wire::Operation;
 
 pub(super) fn get(
@@ -83,10 +84,9 @@ fn insertion<'a>(
     table: &str,
 ) -> Result<StagedWrite<'a>, Failure> {
     core.rules.dialect.check_table_name_in_url(table)?;
-    let (key, properties) =
-        entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
-    let change = RowChange::Insert(RowText::new(&key.row, &properties));
-    Ok(StagedWrite::new(key, change))
+    let (key, row) =
+        new_row(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
+    Ok(StagedWrite::new(key, RowChange::Insert(row)))
 }
 
 /// Reads and checks an entity whose keys are in the body.

@@ -48,12 +48,13 @@ impl<'a> EntityBody<'a> {
         if row.repeated {
             return Err(Failure::duplicate_properties());
         }
-        let [partition_key, row_key] = [0, 1].map(|slot| read(std::mem::take(row.slot(slot))));
+        let [partition_key, row_key] =
+            [0, 1].map(|slot| read_value(std::mem::take(row.slot(slot))));
         let keys = [partition_key?, row_key?];
         let others = row.take_raw_others();
         let mut properties = Vec::with_capacity(others.len());
         for (name, property) in others {
-            if let Some(value) = read(property)? {
+            if let Some(value) = read_value(property)? {
                 properties.push((name, value));
             }
         }
@@ -77,7 +78,7 @@ impl<'a> EntityBody<'a> {
 }
 
 /// Reads a value by its annotation. A missing value and null are `None`.
-fn read(property: RawProperty<'_>) -> Result<Option<EdmCow<'_>>, Failure> {
+pub(crate) fn read_value(property: RawProperty<'_>) -> Result<Option<EdmCow<'_>>, Failure> {
     let RawProperty { annotation, value } = property;
     let value = match value {
         RawValue::Missing | RawValue::Null => return Ok(None),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::version::Version;
+use crate::edm::EdmCow;
 #[cfg(feature = "disk")]
 use crate::edm::EdmDateTime;
 use crate::row::{Properties, StoredProperties, push_property};
@@ -16,6 +17,12 @@ pub(crate) struct RowText {
     text: Arc<str>,
 }
 
+/// Builds the text of a row property by property.
+pub(crate) struct RowWriter {
+    key_len: usize,
+    text: Vec<u8>,
+}
+
 /// A row without its PartitionKey. A clone shares the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredEntity {
@@ -25,19 +32,17 @@ pub(crate) struct StoredEntity {
 
 impl RowText {
     pub(crate) fn new(row_key: &str, properties: &Properties<'_>) -> Self {
-        let mut text = Vec::with_capacity(row_key.len() + 48 * properties.len());
-        text.extend_from_slice(row_key.as_bytes());
+        let mut writer = RowWriter::new(row_key, row_key.len() + 48 * properties.len());
         for (name, value) in properties {
-            push_property(&mut text, name, value);
+            writer.push(name, value);
         }
-        // The key is a text, and stored properties are ASCII.
-        Self::of(row_key, &String::from_utf8(text).unwrap_or_default())
+        writer.finish()
     }
 
-    /// The text of a row that begins with this RowKey.
-    fn of(row_key: &str, text: &str) -> Self {
+    /// The text of a row that begins with a RowKey of this length.
+    fn of(key_len: usize, text: &str) -> Self {
         // Keys have at most 1,024 UTF-16 units.
-        Self { key_len: u32::try_from(row_key.len()).unwrap_or_default(), text: text.into() }
+        Self { key_len: u32::try_from(key_len).unwrap_or_default(), text: text.into() }
     }
 
     #[cfg(test)]
@@ -50,11 +55,28 @@ impl RowText {
     }
 }
 
+impl RowWriter {
+    pub(crate) fn new(row_key: &str, capacity: usize) -> Self {
+        let mut text = Vec::with_capacity(capacity);
+        text.extend_from_slice(row_key.as_bytes());
+        Self { key_len: row_key.len(), text }
+    }
+
+    pub(crate) fn push(&mut self, name: &str, value: &EdmCow<'_>) {
+        push_property(&mut self.text, name, value);
+    }
+
+    pub(crate) fn finish(self) -> RowText {
+        // The key is a text, and stored properties are ASCII.
+        RowText::of(self.key_len, &String::from_utf8(self.text).unwrap_or_default())
+    }
+}
+
 impl StoredEntity {
     /// A row that was read from disk.
     #[cfg(feature = "disk")]
     pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
-        RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
+        RowText::of(row_key.len(), &format!("{row_key}{properties}")).at(Version::at(time))
     }
 
     pub(crate) fn row_key(&self) -> &str {

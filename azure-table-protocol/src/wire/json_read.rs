@@ -3,8 +3,10 @@
 
 mod flat;
 mod member;
+mod properties;
 mod row;
 mod scan;
+mod tokens;
 mod value;
 
 use std::fmt;
@@ -13,6 +15,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+pub use self::properties::read_properties;
 use self::row::{RowReader, RowSeed, Texts};
 use self::value::TextSeed;
 use super::ReadError;

@@ -1,13 +1,10 @@
 //! Reads JSON as the service writes it: flat entities without white space, with the same members in nearly the same
 //! order in each row. Leaves everything else to the general reader, which also words the errors.
 
-use serde::de::DeserializeSeed as _;
-
 use super::member::{ANNOTATION, Member};
-use super::scan;
-use super::value::ValueSeed;
+use super::tokens::{Tokens, unquoted};
 use super::{Consumer, ReadError, Step};
-use crate::entity::{Annotation, MAX_OTHERS, RawText, RawValue, Row};
+use crate::entity::{MAX_OTHERS, RawText, Row};
 
 /// The most names that are known at a time. Keeps the search among them short on hostile input.
 const MAX_NAMES: usize = 1024;
@@ -39,20 +36,19 @@ pub(super) fn read<'de>(
     } else {
         reader.row(consume)?;
     }
-    if reader.rest.is_empty() { Ok(()) } else { Err(Stop::Unusual) }
+    if reader.tokens.is_empty() { Ok(()) } else { Err(Stop::Unusual) }
 }
 
 /// Fills a row with one object. Returns `None` if the object is unusual.
 pub(super) fn read_row<'de>(body: &'de str, row: Row<'de>) -> Option<Row<'de>> {
     let mut reader = FlatReader::new(body, row)?;
     reader.members()?;
-    reader.rest.is_empty().then_some(reader.row)
+    reader.tokens.is_empty().then_some(reader.row)
 }
 
 /// The methods that read a part of the body return `None` if it is unusual.
 struct FlatReader<'de> {
-    /// The part of the body that is not read yet.
-    rest: &'de str,
+    tokens: Tokens<'de>,
     row: Row<'de>,
     /// The number of the row that is read, from 1.
     rows: usize,
@@ -85,20 +81,17 @@ impl Name<'_> {
 
 impl<'de> FlatReader<'de> {
     fn new(body: &'de str, row: Row<'de>) -> Option<Self> {
-        let body = body.trim_matches([' ', '\t', '\n', '\r']);
-        if scan::has_control(body.as_bytes()) {
-            return None;
-        }
+        let tokens = Tokens::new(body)?;
         let names = Vec::with_capacity(32);
         let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
-        Some(Self { rest: body, row, rows: 0, next_slot: 0, names, comparisons })
+        Some(Self { tokens, row, rows: 0, next_slot: 0, names, comparisons })
     }
 
     fn page(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
-        self.skip('{').ok_or(Stop::Unusual)?;
+        self.tokens.skip('{').ok_or(Stop::Unusual)?;
         let mut names = Vec::with_capacity(USUAL_PAGE_MEMBERS);
         loop {
-            let name = self.name().ok_or(Stop::Unusual)?;
+            let name = self.tokens.name().ok_or(Stop::Unusual)?;
             if names.len() == USUAL_PAGE_MEMBERS || names.contains(&name) {
                 return Err(Stop::Unusual);
             }
@@ -106,9 +99,9 @@ impl<'de> FlatReader<'de> {
             if name == VALUE {
                 self.page_rows(consume)?;
             } else {
-                self.value().ok_or(Stop::Unusual)?;
+                self.tokens.value().ok_or(Stop::Unusual)?;
             }
-            if !self.has_next('}').ok_or(Stop::Unusual)? {
+            if !self.tokens.has_next('}').ok_or(Stop::Unusual)? {
                 break;
             }
         }
@@ -116,13 +109,13 @@ impl<'de> FlatReader<'de> {
     }
 
     fn page_rows(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
-        self.skip('[').ok_or(Stop::Unusual)?;
-        if self.skip(']').is_some() {
+        self.tokens.skip('[').ok_or(Stop::Unusual)?;
+        if self.tokens.skip(']').is_some() {
             return Ok(());
         }
         loop {
             self.row(consume)?;
-            if !self.has_next(']').ok_or(Stop::Unusual)? {
+            if !self.tokens.has_next(']').ok_or(Stop::Unusual)? {
                 return Ok(());
             }
         }
@@ -137,12 +130,12 @@ impl<'de> FlatReader<'de> {
         self.row.clear();
         self.rows += 1;
         let mut expected = 0;
-        self.skip('{')?;
+        self.tokens.skip('{')?;
         loop {
             let (index, name) = self.known_name(expected)?;
             expected = index + 1;
             self.member(name)?;
-            if !self.has_next('}')? {
+            if !self.tokens.has_next('}')? {
                 self.row.join_others();
                 return Some(());
             }
@@ -152,9 +145,9 @@ impl<'de> FlatReader<'de> {
     /// Reads a name, and returns it with its index among the known names.
     fn known_name(&mut self, expected: usize) -> Option<(usize, Name<'de>)> {
         if let Some(name) = self.names.get_mut(expected)
-            && let Some(rest) = self.rest.strip_prefix(name.json)
+            && let Some(rest) = self.tokens.rest.strip_prefix(name.json)
         {
-            self.rest = rest;
+            self.tokens.rest = rest;
             return Some((expected, name.of_row(self.rows)?));
         }
         self.find_name(expected)
@@ -165,7 +158,7 @@ impl<'de> FlatReader<'de> {
         let (json, member) = match self.next_column() {
             Some(column) => column,
             None => {
-                let json = self.name()?;
+                let json = self.tokens.name()?;
                 let (before, after) = self.names.split_at(expected.min(self.names.len()));
                 let mut names = after.iter().chain(before);
                 let found = names.position(|name| name.json == json);
@@ -198,122 +191,32 @@ impl<'de> FlatReader<'de> {
         if self.row.find(name) != Some(self.next_slot) {
             return None;
         }
-        let rest = self.rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
-        let json = &self.rest[..self.rest.len() - rest.len()];
-        self.rest = rest;
+        let rest = self.tokens.rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
+        let json = &self.tokens.rest[..self.tokens.rest.len() - rest.len()];
+        self.tokens.rest = rest;
         Some((json, Member::Value(self.next_slot)))
-    }
-
-    /// Reads a name with its quotes and the colon.
-    fn name(&mut self) -> Option<&'de str> {
-        let start = self.rest;
-        self.plain_text()?;
-        self.skip(':')?;
-        Some(&start[..start.len() - self.rest.len()])
     }
 
     /// Reads a member.
     fn member(&mut self, Name { json, member, .. }: Name<'de>) -> Option<()> {
         match member {
-            Member::Value(slot) => self.row.slot(slot).value = self.value()?,
-            Member::Annotation(slot) => self.row.slot(slot).annotation = self.annotation()?,
-            Member::ETag => self.row.etag = Some(RawText::Json(self.text()?)),
-            Member::Ignored => _ = self.value()?,
+            Member::Value(slot) => self.row.slot(slot).value = self.tokens.value()?,
+            Member::Annotation(slot) => {
+                self.row.slot(slot).annotation = self.tokens.annotation()?
+            }
+            Member::ETag => self.row.etag = Some(RawText::Json(self.tokens.text()?)),
+            Member::Ignored => _ = self.tokens.value()?,
             Member::Other | Member::OtherAnnotation if self.row.other_count() >= MAX_OTHERS => {
                 return None;
             }
-            Member::Other => self.row.next_other(unquoted(json).into()).value = self.value()?,
+            Member::Other => {
+                self.row.next_other(unquoted(json).into()).value = self.tokens.value()?
+            }
             Member::OtherAnnotation => {
                 let property = unquoted(json).strip_suffix(ANNOTATION)?;
-                self.row.next_other(property.into()).annotation = self.annotation()?;
+                self.row.next_other(property.into()).annotation = self.tokens.annotation()?;
             }
         }
         Some(())
     }
-
-    fn annotation(&mut self) -> Option<Annotation> {
-        self.plain_text().map(Annotation::from_name)
-    }
-
-    fn value(&mut self) -> Option<RawValue<'de>> {
-        match self.rest.as_bytes().first()? {
-            b'"' => match self.plain_text() {
-                Some(text) => Some(RawValue::Text(text.into())),
-                None => general(self.text()?),
-            },
-            b't' => self.word("true", RawValue::Boolean(true)),
-            b'f' => self.word("false", RawValue::Boolean(false)),
-            b'n' => self.word("null", RawValue::Null),
-            _ => self.number(),
-        }
-    }
-
-    fn word(&mut self, word: &str, value: RawValue<'de>) -> Option<RawValue<'de>> {
-        self.rest = self.rest.strip_prefix(word)?;
-        Some(value)
-    }
-
-    fn number(&mut self) -> Option<RawValue<'de>> {
-        let (len, is_integer) = scan::number(self.rest.as_bytes())?;
-        let json = self.take(len);
-        if !is_integer {
-            return json.parse().ok().filter(|value: &f64| value.is_finite()).map(RawValue::Float);
-        }
-        match json.parse() {
-            // No integer holds the sign of -0.
-            Ok(value) if json != "-0" => Some(RawValue::Integer(value)),
-            _ => general(json),
-        }
-    }
-
-    /// Reads a text without escapes. Consumes nothing if the next value is anything else.
-    #[inline]
-    fn plain_text(&mut self) -> Option<&'de str> {
-        let text = self.rest.strip_prefix('"')?;
-        let (text, rest) = text.split_at(scan::quote_or_backslash(text.as_bytes())?);
-        self.rest = rest.strip_prefix('"')?;
-        Some(text)
-    }
-
-    /// Reads a text with its quotes and escapes.
-    fn text(&mut self) -> Option<&'de str> {
-        let bytes = self.rest.strip_prefix('"')?.as_bytes();
-        let mut len = 0;
-        loop {
-            len += scan::quote_or_backslash(&bytes[len..])? + 1;
-            if bytes[len - 1] == b'"' {
-                return Some(self.take(1 + len));
-            }
-            len += scan::escape(&bytes[len..])?;
-        }
-    }
-
-    /// Whether a comma is next. Otherwise it must be the end.
-    fn has_next(&mut self, end: char) -> Option<bool> {
-        match self.skip(',') {
-            Some(()) => Some(true),
-            None => self.skip(end).map(|()| false),
-        }
-    }
-
-    fn skip(&mut self, expected: char) -> Option<()> {
-        self.rest = self.rest.strip_prefix(expected)?;
-        Some(())
-    }
-
-    fn take(&mut self, len: usize) -> &'de str {
-        let (taken, rest) = self.rest.split_at(len);
-        self.rest = rest;
-        taken
-    }
-}
-
-/// The name in `"name":`.
-fn unquoted(json: &str) -> &str {
-    &json[1..json.len() - 2]
-}
-
-/// Reads one value as the general reader does.
-fn general(json: &str) -> Option<RawValue<'_>> {
-    ValueSeed.deserialize(&mut serde_json::Deserializer::from_str(json)).ok()
 }
