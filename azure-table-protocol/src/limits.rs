@@ -142,9 +142,9 @@ pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
 /// RowKey and Timestamp.
 pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     // Most names are ASCII.
-    let is_plain = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    let is_plain = name.bytes().all(|byte| NAME_BYTES[usize::from(byte)]);
     let begins_plain = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
-    if !begins_plain || name.len() > PROPERTY_NAME_CHARS || !name.bytes().all(is_plain) {
+    if !begins_plain || name.len() > PROPERTY_NAME_CHARS || !is_plain {
         check_property_characters(name)?;
     }
     if SYSTEM_PROPERTIES.contains(&name) {
@@ -152,6 +152,17 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     }
     Ok(())
 }
+
+/// Whether an ASCII name can have each byte.
+const NAME_BYTES: [bool; 256] = {
+    let mut known = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        known[byte as usize] = byte == b'_' || byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    known
+};
 
 fn check_property_characters(name: &str) -> Result<(), LimitError> {
     if name.is_empty() {

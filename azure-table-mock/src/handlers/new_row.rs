@@ -6,12 +6,13 @@ use super::entities::entity_with_keys;
 use crate::check::check_keys;
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmCow;
+use crate::entity::Annotation;
 use crate::failure::Failure;
 use crate::limits::{EntitySize, check_property_name};
 use crate::request::{self, RequestBody};
 use crate::row::StoredKey;
 use crate::store::{RowText, RowWriter};
-use crate::wire::json_read::read_properties;
+use crate::wire::json_read::{ReadProperty, read_properties};
 
 /// Reads and checks a new row.
 pub(super) fn new_row(
@@ -37,7 +38,8 @@ fn usual_row(max_key_units: usize, body: &[u8]) -> Option<(StoredKey, RowText)> 
     let mut partition_key: Option<Cow<'_, str>> = None;
     let mut row: Option<(StoredKey, RowWriter, EntitySize)> = None;
     let mut names = Vec::with_capacity(16);
-    read_properties(body, |name, property| {
+    read_properties(body, |ReadProperty { name, property, json }| {
+        let is_typed = property.annotation != Annotation::None;
         let value = request::read_value(property).ok()?;
         let Some((_, writer, size)) = &mut row else {
             let Some(EdmCow::String(text)) = value else { return None };
@@ -61,7 +63,11 @@ fn usual_row(max_key_units: usize, body: &[u8]) -> Option<(StoredKey, RowText)> 
         let Some(value) = value else { return check_property_name(name).ok() };
         dialect.check_new_property(name, &value).ok()?;
         size.add(name, &value);
-        writer.push(name, &value);
+        if is_typed {
+            writer.push(name, &value);
+        } else {
+            writer.push_sent(name, &value, json);
+        }
         Some(())
     })?;
     let (key, writer, size) = row?;

@@ -9,12 +9,15 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::wire::ServiceVersion;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
-use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+use crate::wire::multipart::{HeaderLine, HeaderLines, Message, MultipartError, Part, Parts};
 
 /// More headers than an operation of any client has. Each is searched several times.
 const MAX_HEADERS: usize = 100;
 /// The longest target of an operation. The longest keys need 18 KiB in percent-encoding.
 const MAX_TARGET_BYTES: usize = 32 * 1024;
+
+/// The length of a small part.
+const PART_BYTES: usize = 512;
 
 static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
 
@@ -41,7 +44,7 @@ pub(super) fn read<'a>(
     location: Option<Location>,
     rules: &Rules,
 ) -> Result<Vec<BatchPart<'a>>, Failure> {
-    let inherited = Inherited::of(batch);
+    let mut inherited = Inherited::of(batch);
     let operation = |message: &Message<'a>| {
         let raw = inherited.operation(message)?;
         // A batch in a batch is refused, so its parts are not read.
@@ -64,7 +67,7 @@ fn is_multipart(kind: &str) -> bool {
 fn read_parts<'a>(
     batch: &RawRequest<'a>,
     most: usize,
-    operation: impl Fn(&Message<'a>) -> Result<ParsedRequest<'a>, MultipartError>,
+    mut operation: impl FnMut(&Message<'a>) -> Result<ParsedRequest<'a>, MultipartError>,
 ) -> Result<Vec<BatchPart<'a>>, MultipartError> {
     let media_type = batch.header(&header::CONTENT_TYPE).unwrap_or_default();
     let mut read = Vec::new();
@@ -72,11 +75,14 @@ fn read_parts<'a>(
         read.push(match part {
             Ok(Part::Message(message)) => BatchPart::Single(Box::new(operation(&message)?)),
             Ok(Part::Parts(parts)) => {
-                let operations = parts.map(|part| match part? {
-                    Part::Message(message) => operation(&message),
-                    Part::Parts(_) => Err(MultipartError::Depth),
-                });
-                BatchPart::Changeset(operations.take(most).collect::<Result<_, _>>()?)
+                let mut operations = Vec::with_capacity(most.min(batch.body.len() / PART_BYTES));
+                for part in parts.take(most) {
+                    operations.push(match part? {
+                        Part::Message(message) => operation(&message)?,
+                        Part::Parts(_) => return Err(MultipartError::Depth),
+                    });
+                }
+                BatchPart::Changeset(operations)
             }
             // Some clients do not close a batch, and the service accepts that.
             Err(MultipartError::NotClosed) => break,
@@ -91,36 +97,36 @@ struct Inherited<'b, 'a> {
     batch: &'b RawRequest<'a>,
     version: Option<ServiceVersion>,
     /// For operations without an OData version of their own.
-    odata: Vec<(&'a [u8], &'a [u8])>,
+    odata: Vec<HeaderLine<'a>>,
+    lines: HeaderLines<'a>,
 }
 
 impl<'b, 'a> Inherited<'b, 'a> {
     fn of(batch: &'b RawRequest<'a>) -> Self {
-        let named =
-            |name: &'static HeaderName| Some((name.as_str().as_bytes(), batch.headers.get(name)?));
+        let named = |name: &'static HeaderName| {
+            Some(HeaderLine::of(name.as_str().as_bytes(), batch.headers.get(name)?))
+        };
         Self {
             batch,
             version: batch.version().ok().flatten(),
             odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
+            lines: HeaderLines::default(),
         }
     }
 
-    fn operation(&self, message: &Message<'a>) -> Result<RawRequest<'a>, MultipartError> {
+    fn operation(&mut self, message: &Message<'a>) -> Result<RawRequest<'a>, MultipartError> {
         let (method, target) = message.request()?;
         if target.len() > MAX_TARGET_BYTES {
             return Err(MultipartError::Head);
         }
-        let mut lines = Vec::with_capacity(8);
-        for line in message.header_lines() {
-            lines.push(line?);
-            if lines.len() > MAX_HEADERS {
-                return Err(MultipartError::Head);
-            }
-        }
-        let is_odata = |name: &[u8]| {
-            ODATA_VERSIONS.iter().any(|known| name.eq_ignore_ascii_case(known.as_str().as_bytes()))
+        let own = self.lines.read(message, MAX_HEADERS)?;
+        let mut lines = Vec::with_capacity(own.len() + self.odata.len());
+        lines.extend_from_slice(own);
+        let is_odata = |line: &HeaderLine<'_>| {
+            let is = |name: &&HeaderName| line.name.eq_ignore_ascii_case(name.as_str().as_bytes());
+            ODATA_VERSIONS.iter().any(is)
         };
-        if !lines.iter().any(|(name, _)| is_odata(name)) {
+        if !own.iter().any(is_odata) {
             lines.extend_from_slice(&self.odata);
         }
         let headers = Headers::Operation(OperationHeaders { lines, version: self.version });

@@ -79,6 +79,9 @@ impl<'a> EntityBody<'a> {
 
 /// Reads a value by its annotation. A missing value and null are `None`.
 pub(crate) fn read_value(property: RawProperty<'_>) -> Result<Option<EdmCow<'_>>, Failure> {
+    if let Some(value) = property.plain() {
+        return Ok(Some(value));
+    }
     let RawProperty { annotation, value } = property;
     let value = match value {
         RawValue::Missing | RawValue::Null => return Ok(None),

@@ -3,6 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::wire::ServiceVersion;
+use crate::wire::multipart::HeaderLine;
 
 #[derive(Debug)]
 pub(crate) enum Headers<'a> {
@@ -14,8 +15,7 @@ pub(crate) enum Headers<'a> {
 /// cheaper than a map.
 #[derive(Debug)]
 pub(crate) struct OperationHeaders<'a> {
-    /// Names and values.
-    pub(super) lines: Vec<(&'a [u8], &'a [u8])>,
+    pub(super) lines: Vec<HeaderLine<'a>>,
     /// The version of the batch, which overrides that of the operation.
     pub(super) version: Option<ServiceVersion>,
 }
@@ -71,8 +71,8 @@ impl<'a> Headers<'a> {
 impl<'a> OperationHeaders<'a> {
     fn values(&self, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
         let is_named =
-            |line: &&(&[u8], &[u8])| line.0.eq_ignore_ascii_case(name.as_str().as_bytes());
-        self.lines.iter().filter(is_named).map(|(_, value)| *value)
+            |line: &&HeaderLine<'_>| line.name.eq_ignore_ascii_case(name.as_str().as_bytes());
+        self.lines.iter().filter(is_named).map(|line| line.value)
     }
 }
 

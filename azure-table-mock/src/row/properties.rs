@@ -59,12 +59,15 @@ const HIDDEN: [Hidden; 5] = [
 /// The code of the type if the JSON of the value does not show it.
 fn code(value: &EdmCow<'_>) -> Option<u8> {
     let shows_type = match value {
+        EdmCow::String(_) | EdmCow::Boolean(_) | EdmCow::Int32(_) => true,
         EdmCow::Double(value) => value.is_finite(),
         _ => false,
     };
+    if shows_type {
+        return None;
+    }
     let edm_type = value.edm_type();
-    let hidden = HIDDEN.iter().find(|(_, hidden, _)| *hidden == edm_type && !shows_type);
-    hidden.map(|(code, ..)| *code)
+    HIDDEN.iter().find(|(_, hidden, _)| *hidden == edm_type).map(|(code, ..)| *code)
 }
 
 fn hidden(code: u8) -> Option<&'static Hidden> {

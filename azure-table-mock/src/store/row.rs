@@ -1,5 +1,6 @@
 //! A stored row.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,6 +65,21 @@ impl RowWriter {
 
     pub(crate) fn push(&mut self, name: &str, value: &EdmCow<'_>) {
         push_property(&mut self.text, name, value);
+    }
+
+    /// Writes a property that was sent without a type, by its JSON without escapes: `"name":value`.
+    pub(crate) fn push_sent(&mut self, name: &str, value: &EdmCow<'_>, json: &str) {
+        let is_stored_as_sent = match value {
+            EdmCow::String(text) => matches!(text, Cow::Borrowed(_)),
+            EdmCow::Boolean(_) | EdmCow::Int32(_) => true,
+            _ => false,
+        };
+        if is_stored_as_sent && json.is_ascii() {
+            self.text.extend_from_slice(json.as_bytes());
+            self.text.push(b',');
+        } else {
+            self.push(name, value);
+        }
     }
 
     pub(crate) fn finish(self) -> RowText {

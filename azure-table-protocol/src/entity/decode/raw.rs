@@ -71,14 +71,14 @@ impl<'de> RawProperty<'de> {
     }
 }
 
-impl RawProperty<'_> {
+impl<'de> RawProperty<'de> {
     /// The value where it is borrowed and shows its type, as nearly all do.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "for a known type the compiler removes most of the branches"
     )]
-    pub(super) fn plain(&self) -> Option<EdmCow<'_>> {
+    pub fn plain(&self) -> Option<EdmCow<'de>> {
         Some(match (self.annotation, &self.value) {
             (
                 Annotation::None | Annotation::Edm(EdmType::String),

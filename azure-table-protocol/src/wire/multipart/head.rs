@@ -98,64 +98,21 @@ impl<'a> Head<'a> {
         Ok(())
     }
 
-    /// The names and values of all headers, unchecked.
-    fn pairs(self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        let mut rest = self.lines;
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let (line, next) = split_line(rest);
-            rest = next;
-            let header = split_header(line).map(|(name, value)| (name, value.trim_ascii()));
-            Some(header.ok_or(MultipartError::Head))
-        })
-    }
-
     /// All headers.
     pub(super) fn to_map(self) -> Result<HeaderMap, MultipartError> {
-        let mut map = HeaderMap::new();
-        for header in self.pairs() {
-            let (name, value) = header?;
+        let (mut map, mut rest) = (HeaderMap::new(), self.lines);
+        while !rest.is_empty() {
+            let (line, next) = split_line(rest);
+            rest = next;
+            let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
             let name = HeaderName::from_bytes(name).map_err(|_| MultipartError::Head)?;
-            let value = HeaderValue::from_bytes(value).map_err(|_| MultipartError::Head)?;
+            let value =
+                HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| MultipartError::Head)?;
             map.try_append(name, value).map_err(|_| MultipartError::Head)?;
         }
         Ok(map)
     }
-
-    /// The names and values of all headers. Accepts the same lines as [`to_map`](Self::to_map), without the cost of
-    /// a map.
-    pub(super) fn to_pairs(
-        self,
-    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        self.pairs().map(|header| {
-            let (name, value) = header?;
-            let is_name =
-                !name.is_empty() && name.iter().all(|byte| TOKEN_BYTES[usize::from(*byte)]);
-            // Without an early end, which would prevent vector instructions.
-            let is_value = value.iter().fold(true, |is_value, byte| {
-                is_value & matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
-            });
-            if is_name && is_value { Ok((name, value)) } else { Err(MultipartError::Head) }
-        })
-    }
 }
-
-/// Whether each byte can be in the name of a header.
-const TOKEN_BYTES: [bool; 256] = {
-    let mut known = [false; 256];
-    let mut byte = 0;
-    while byte < 128_u8 {
-        known[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
-            );
-        byte += 1;
-    }
-    known
-};
 
 /// Compares ignoring ASCII case. Most servers use the usual spelling, so the exact comparison comes first.
 pub(super) fn is(text: &[u8], known: &str) -> bool {
@@ -180,7 +137,7 @@ pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The name, and the value with the blanks around it.
-fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = memchr(b':', line)?;
     Some((line[..colon].trim_ascii(), &line[colon + 1..]))
 }

@@ -51,13 +51,6 @@ impl<'a> Message<'a> {
     pub fn headers(&self) -> Result<HeaderMap, MultipartError> {
         self.head.to_map()
     }
-
-    /// The names and values of the headers.
-    pub fn header_lines(
-        &self,
-    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        self.head.to_pairs()
-    }
 }
 
 /// The status in the first line of a response.

@@ -203,25 +203,39 @@ fn requests_have_the_length_of_their_body() {
 
 #[test]
 fn header_lines_are_those_that_a_map_accepts() {
-    let lines = (0..=u8::MAX).flat_map(|byte| [(b"n".as_slice(), byte), (b"", byte)]);
-    for (name, byte) in lines {
-        for header in
+    let texts: Vec<_> = (0..=u8::MAX)
+        .flat_map(|byte| [(b"n".as_slice(), byte), (b"", byte)])
+        .flat_map(|(name, byte)| {
             [[name, &[byte], b"a: b"].concat(), [b"Name: a", name, &[byte, b'c']].concat()]
-        {
-            let text = [b"GET / HTTP/1.1\r\n", &header[..], b"\r\n\r\n"].concat();
-            let Ok(message) = Message::read(&text) else { continue };
-            let map = message.headers().map(|map| {
-                let pair = |(name, value): (&HeaderName, &HeaderValue)| {
-                    (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec())
-                };
-                map.iter().map(pair).collect::<Vec<_>>()
-            });
-            let pair = |(name, value): (&[u8], &[u8])| (name.to_ascii_lowercase(), value.to_vec());
-            let pairs: Result<Vec<_>, _> =
-                message.header_lines().map(|line| line.map(pair)).collect();
-            assert_eq!(pairs, map, "{:?}", text.escape_ascii().to_string());
-        }
+        })
+        .flat_map(|header| {
+            // The lines of one message are compared with those of the message before.
+            let ends = [
+                &b"\r\n\r\n"[..],
+                b"\r\nA: 1\r\nB: 2\r\n\r\n",
+                b"\r\nA: 1\r\nB: 3",
+                b"\r\nA: 1",
+                b"\nA: 12\r\n\r\n",
+            ];
+            ends.map(|end| [b"GET / HTTP/1.1\r\n", &header[..], end].concat())
+        })
+        .collect();
+    let mut lines = HeaderLines::default();
+    for text in &texts {
+        let Ok(message) = Message::read(text) else { continue };
+        let map = message.headers().map(|map| {
+            let pair = |(name, value): (&HeaderName, &HeaderValue)| {
+                (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec())
+            };
+            map.iter().map(pair).collect::<Vec<_>>()
+        });
+        let pair = |line: &HeaderLine<'_>| (line.name.to_ascii_lowercase(), line.value.to_vec());
+        let read = lines.read(&message, 10).map(|lines| lines.iter().map(pair).collect());
+        assert_eq!(read, map, "{:?}", text.escape_ascii().to_string());
     }
+    let message = Message::read(b"GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\n\r\n").unwrap();
+    assert_eq!(lines.read(&message, 2).map(<[_]>::len), Ok(2));
+    assert!(lines.read(&message, 1).is_err());
 }
 
 #[test]
