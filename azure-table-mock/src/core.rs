@@ -2,7 +2,9 @@
 //! are functions over it.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::HeaderValue;
 
 use crate::clock::SharedClock;
 use crate::dialect::ServiceDialect;
@@ -12,6 +14,7 @@ use crate::keys::AccountKeys;
 use crate::lock::lock;
 use crate::step::Work;
 use crate::store::{AppliedWrite, JournalEntry, StagedWrite, Storage, Store, Table, WriteRefusal};
+use crate::wire::headers::http_date;
 
 pub(super) struct Core {
     pub(super) store: Storage,
@@ -37,6 +40,8 @@ pub(super) struct Rules {
 pub(super) struct ServiceClock {
     pub(super) unskewed: SharedClock,
     setting: Mutex<ClockSetting>,
+    /// The last value of `Date`, and its time in seconds.
+    date: Mutex<(u64, HeaderValue)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -156,7 +161,8 @@ impl Rules {
 
 impl ServiceClock {
     pub(super) fn new(unskewed: SharedClock) -> Self {
-        Self { unskewed, setting: Mutex::new(ClockSetting::NONE) }
+        let date = (0, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
+        Self { unskewed, setting: Mutex::new(ClockSetting::NONE), date: Mutex::new(date) }
     }
 
     pub(super) fn setting(&self) -> ClockSetting {
@@ -180,6 +186,19 @@ impl ServiceClock {
             Skew::Frozen(at) => Some(at),
         };
         skewed.unwrap_or(now)
+    }
+
+    /// The present time as the value of `Date`, which is written once a second.
+    pub(super) fn date(&self) -> HeaderValue {
+        let now = self.now();
+        let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let mut last = lock(&self.date);
+        if last.0 != seconds
+            && let Ok(date) = HeaderValue::try_from(http_date(now))
+        {
+            *last = (seconds, date);
+        }
+        last.1.clone()
     }
 
     /// The time to which the date of a signed request that arrived at this time must be close.

@@ -164,7 +164,7 @@ impl TableService {
             });
         request.dialect.finish_reply(request, &mut reply, &core.clock);
         let failure = reply.failure.take();
-        let mut response = reply.finish(request, request_id, core.clock.now());
+        let mut response = reply.finish(request, request_id, core.clock.date());
         core.store.journal.deleted.drop_some();
         handlers::add_cors_headers(core, &request.raw, &mut response.headers);
         if request.raw.method == Method::HEAD {

@@ -150,5 +150,5 @@ pub(super) fn refuse(
 ) -> HttpResponse {
     let request_id = reply::new_id();
     let reply = refusal(request, failure, &request_id, clock.edm_now());
-    reply.finish(request, request_id, clock.now())
+    reply.finish(request, request_id, clock.date())
 }

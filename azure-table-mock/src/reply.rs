@@ -9,8 +9,6 @@
 //! | a request with an invalid signature or version (by the front end) | neither `Cache-Control`, `X-Content-Type-Options` nor `x-ms-version`. The media type has no level of JSON. Only a refusal for the signature has `x-ms-error-code`. |
 //! | any other request | no `x-ms-error-code` |
 
-use std::time::SystemTime;
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -168,7 +166,7 @@ impl ResponseDraft {
         mut self,
         request: &ParsedRequest<'_>,
         request_id: String,
-        now: SystemTime,
+        date: HeaderValue,
     ) -> HttpResponse {
         for (name, value) in self.protection.headers() {
             self.set(name.clone(), value.clone());
@@ -177,7 +175,7 @@ impl ResponseDraft {
             self.set_headers_of_request(&request.raw);
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
-        self.text_header(header::DATE, headers::http_date(now));
+        self.set(header::DATE, date);
         let mut map = HeaderMap::with_capacity(USUAL_HEADERS);
         for (name, value) in self.headers {
             map.append(name, value);
@@ -187,15 +185,16 @@ impl ResponseDraft {
 
     /// Sets the headers that repeat those of the request.
     fn set_headers_of_request(&mut self, request: &RawRequest<'_>) {
+        let version = request.headers.get(&headers::X_MS_VERSION);
         // Earlier versions did not return the header.
         if self.repeats_version
-            && let Some(version) = request.headers.get(&headers::X_MS_VERSION)
+            && let Some(version) = version
             && version >= b"2009-09-19".as_slice()
             && let Ok(version) = HeaderValue::from_bytes(version)
         {
             self.set(headers::X_MS_VERSION.clone(), version);
         }
-        if returns_id(request)
+        if returns_id(request, version)
             && let Some(id) = request.headers.get(&headers::X_MS_CLIENT_REQUEST_ID)
             && id.len() <= MAX_CLIENT_REQUEST_ID
             && let Ok(id) = HeaderValue::from_bytes(id)
@@ -207,11 +206,10 @@ impl ResponseDraft {
 
 /// Returns whether the response repeats the id that the client gave to the request: from version 2019-02-02 on in
 /// recordings, while those of 2017-04-17 lack it, and in each version where the request asks for it.
-fn returns_id(request: &RawRequest<'_>) -> bool {
-    let version = request.headers.get(&headers::X_MS_VERSION);
-    let asked = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
+fn returns_id(request: &RawRequest<'_>, version: Option<&[u8]>) -> bool {
+    let asked = || request.headers.get(&RETURN_CLIENT_REQUEST_ID);
     version.is_some_and(|version| version >= b"2019-02-02".as_slice())
-        || asked.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
+        || asked().is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
 }
 
 impl Protection {

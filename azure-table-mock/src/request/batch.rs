@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::wire::ServiceVersion;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
-use crate::wire::multipart::{HeaderLine, HeaderLines, Message, MultipartError, Part, Parts};
+use crate::wire::multipart::{HeaderLine, HeaderReader, Message, MultipartError, Part, Parts};
 
 /// More headers than an operation of any client has. Each is searched several times.
 const MAX_HEADERS: usize = 100;
@@ -98,7 +98,7 @@ struct Inherited<'b, 'a> {
     version: Option<ServiceVersion>,
     /// For operations without an OData version of their own.
     odata: Vec<HeaderLine<'a>>,
-    lines: HeaderLines<'a>,
+    headers: HeaderReader<'a>,
 }
 
 impl<'b, 'a> Inherited<'b, 'a> {
@@ -110,7 +110,7 @@ impl<'b, 'a> Inherited<'b, 'a> {
             batch,
             version: batch.version().ok().flatten(),
             odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
-            lines: HeaderLines::default(),
+            headers: HeaderReader::default(),
         }
     }
 
@@ -119,7 +119,7 @@ impl<'b, 'a> Inherited<'b, 'a> {
         if target.len() > MAX_TARGET_BYTES {
             return Err(MultipartError::Head);
         }
-        let own = self.lines.read(message, MAX_HEADERS)?;
+        let own = self.headers.read(message, MAX_HEADERS)?;
         let mut lines = Vec::with_capacity(own.len() + self.odata.len());
         lines.extend_from_slice(own);
         let is_odata = |line: &HeaderLine<'_>| {

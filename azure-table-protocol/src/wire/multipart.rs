@@ -7,7 +7,7 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 mod head;
-mod header_lines;
+mod header_reader;
 mod message;
 mod read;
 mod template;
@@ -17,7 +17,7 @@ mod write;
 
 use std::fmt;
 
-pub use header_lines::{HeaderLine, HeaderLines};
+pub use header_reader::{HeaderLine, HeaderReader};
 pub use message::Message;
 pub use read::{Part, Parts, first_status};
 pub use write::{Writer, header_lines, media_type};

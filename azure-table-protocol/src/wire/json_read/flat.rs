@@ -202,7 +202,7 @@ impl<'de> FlatReader<'de> {
         match member {
             Member::Value(slot) => self.row.slot(slot).value = self.tokens.value()?,
             Member::Annotation(slot) => {
-                self.row.slot(slot).annotation = self.tokens.annotation()?
+                self.row.slot(slot).annotation = self.tokens.annotation()?;
             }
             Member::ETag => self.row.etag = Some(RawText::Json(self.tokens.text()?)),
             Member::Ignored => _ = self.tokens.value()?,
@@ -210,7 +210,7 @@ impl<'de> FlatReader<'de> {
                 return None;
             }
             Member::Other => {
-                self.row.next_other(unquoted(json).into()).value = self.tokens.value()?
+                self.row.next_other(unquoted(json).into()).value = self.tokens.value()?;
             }
             Member::OtherAnnotation => {
                 let property = unquoted(json).strip_suffix(ANNOTATION)?;

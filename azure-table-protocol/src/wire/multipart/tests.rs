@@ -220,7 +220,7 @@ fn header_lines_are_those_that_a_map_accepts() {
             ends.map(|end| [b"GET / HTTP/1.1\r\n", &header[..], end].concat())
         })
         .collect();
-    let mut lines = HeaderLines::default();
+    let mut lines = HeaderReader::default();
     for text in &texts {
         let Ok(message) = Message::read(text) else { continue };
         let map = message.headers().map(|map| {

@@ -40,11 +40,11 @@ impl<'a> HeaderLine<'a> {
 /// Reads the headers of one message after the other. Those of a batch are mostly the same, so that a line is only read if
 /// it differs from the line at its place in the last message.
 #[derive(Debug, Default)]
-pub struct HeaderLines<'a> {
+pub struct HeaderReader<'a> {
     last: Vec<HeaderLine<'a>>,
 }
 
-impl<'a> HeaderLines<'a> {
+impl<'a> HeaderReader<'a> {
     /// The headers of a message, which are at most `most`.
     pub fn read(
         &mut self,
