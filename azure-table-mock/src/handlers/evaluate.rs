@@ -111,10 +111,13 @@ impl<'f> Matcher<'f> {
         self.condition.for_all(&|compared, op, literal| match compared {
             Compared::PartitionKey => Some(holds(op, literal.order_of_text(partition_key))),
             Compared::RowKey => {
-                let first = literal.order_of_text(first.row_key());
-                let last = literal.order_of_text(last.row_key());
-                // The keys in between have the same order, unless the literal is in between.
-                (first == last).then(|| holds(op, first))
+                let [first, last] = [first, last].map(|row| literal.order_of_text(row.row_key()));
+                // The orders of the keys in between are in between, so that the result changes at most once, except where
+                // one key alone equals the literal.
+                let changes_once = !matches!(op, CompareOp::Eq | CompareOp::Ne);
+                let is_same =
+                    first == last || (changes_once && holds(op, first) == holds(op, last));
+                is_same.then(|| holds(op, first))
             }
             Compared::Timestamp | Compared::Property(_) => None,
         })
@@ -304,9 +307,16 @@ mod tests {
         for (text, expected) in [
             ("PartitionKey eq 'p'", Some(true)),
             ("PartitionKey eq 'q'", Some(false)),
-            ("RowKey ge 'b'", None),
+            ("RowKey ge 'b'", Some(true)),
+            ("RowKey gt 'b'", None),
+            ("RowKey le 'd'", Some(true)),
+            ("RowKey lt 'd'", None),
+            ("RowKey lt 'b'", Some(false)),
+            ("RowKey ge 'c'", None),
+            ("RowKey eq 'b'", None),
+            ("RowKey ne 'd'", None),
             ("RowKey ge 'a'", Some(true)),
-            ("RowKey gt 'd'", None),
+            ("RowKey gt 'd'", Some(false)),
             ("RowKey gt 'e'", Some(false)),
             ("RowKey ne 'c'", None),
             ("RowKey eq 'a'", Some(false)),
