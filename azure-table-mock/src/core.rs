@@ -40,7 +40,7 @@ pub(super) struct Rules {
 pub(super) struct ServiceClock {
     pub(super) unskewed: SharedClock,
     setting: Mutex<ClockSetting>,
-    /// The last value of `Date`, and its time in seconds.
+    /// The last time in seconds for which `date` was asked, and its text.
     date: Mutex<(u64, HeaderValue)>,
 }
 
@@ -188,7 +188,7 @@ impl ServiceClock {
         skewed.unwrap_or(now)
     }
 
-    /// The present time as the value of `Date`, which is written once a second.
+    /// The present time as the value of `Date`, which is formatted at most once a second.
     pub(super) fn date(&self) -> HeaderValue {
         let now = self.now();
         let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());

@@ -16,8 +16,8 @@ const MAX_HEADERS: usize = 100;
 /// The longest target of an operation. The longest keys need 18 KiB in percent-encoding.
 const MAX_TARGET_BYTES: usize = 32 * 1024;
 
-/// The length of a small part.
-const PART_BYTES: usize = 512;
+/// The usual length of a part with a small entity.
+const USUAL_PART_BYTES: usize = 512;
 
 static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
 
@@ -75,7 +75,9 @@ fn read_parts<'a>(
         read.push(match part {
             Ok(Part::Message(message)) => BatchPart::Single(Box::new(operation(&message)?)),
             Ok(Part::Parts(parts)) => {
-                let mut operations = Vec::with_capacity(most.min(batch.body.len() / PART_BYTES));
+                // A usual batch has one changeset, whose list is not moved while it grows.
+                let usual = if read.is_empty() { batch.body.len() / USUAL_PART_BYTES } else { 0 };
+                let mut operations = Vec::with_capacity(usual.min(most));
                 for part in parts.take(most) {
                     operations.push(match part? {
                         Part::Message(message) => operation(&message)?,

@@ -67,9 +67,11 @@ impl RowWriter {
         push_property(&mut self.text, name, value);
     }
 
-    /// Writes a property that was sent without a type, by its JSON without escapes: `"name":value`.
+    /// Writes a property that was sent without a type. `json` is its `"name":value` as sent, without escapes in the name and
+    /// without white space. It is copied if the stored form is the same.
     pub(crate) fn push_sent(&mut self, name: &str, value: &EdmCow<'_>, json: &str) {
         let is_stored_as_sent = match value {
+            // A borrowed text has no escapes.
             EdmCow::String(text) => matches!(text, Cow::Borrowed(_)),
             EdmCow::Boolean(_) | EdmCow::Int32(_) => true,
             _ => false,

@@ -14,12 +14,12 @@ pub struct ReadProperty<'de> {
     pub json: &'de str,
 }
 
-/// Passes each property of a flat object without white space to `take`, in order, with the type annotation that is next
-/// to it. Names may be repeated. Returns `None` if the object is unusual or `take` does; [`read_row`](super::read_row)
-/// reads such objects.
+/// Passes each property of a flat object without white space between its parts to `consume`, in order, with the type
+/// annotation that is next to it. Names may be repeated. Returns `None` if the object is unusual or `consume` does;
+/// [`read_row`](super::read_row) reads such objects.
 pub fn read_properties<'de>(
     body: &'de [u8],
-    mut take: impl FnMut(ReadProperty<'de>) -> Option<()>,
+    mut consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
 ) -> Option<()> {
     let mut tokens = Tokens::new(std::str::from_utf8(body).ok()?)?;
     tokens.skip('{')?;
@@ -42,7 +42,7 @@ pub fn read_properties<'de>(
             property.annotation = tokens.annotation()?;
             has_next = tokens.has_next('}')?;
         }
-        take(ReadProperty { name, property, json })?;
+        consume(ReadProperty { name, property, json })?;
         if !has_next {
             return tokens.is_empty().then_some(());
         }

@@ -9,16 +9,18 @@ use super::message::Message;
 pub struct HeaderLine<'a> {
     pub name: &'a [u8],
     pub value: &'a [u8],
-    /// The line with its end, which it may lack at the end of a message.
+    /// The line as sent, with its end if it has one. Empty if the line was not sent.
     text: &'a [u8],
 }
 
 impl<'a> HeaderLine<'a> {
+    /// A line that was not sent.
     pub fn of(name: &'a [u8], value: &'a [u8]) -> Self {
         Self { name, value, text: &[] }
     }
 
-    /// Reads the first line, and returns the rest. Accepts the same lines as [`Head::to_map`], without the cost of a map.
+    /// Reads the first line, and returns the rest. Accepts the same lines as [`Message::headers`], without the cost of
+    /// a map.
     fn read(text: &'a [u8]) -> Result<(Self, &'a [u8]), MultipartError> {
         let (line, rest) = split_line(text);
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
@@ -45,7 +47,7 @@ pub struct HeaderReader<'a> {
 }
 
 impl<'a> HeaderReader<'a> {
-    /// The headers of a message, which are at most `most`.
+    /// The headers of a message. More than `most` are an error.
     pub fn read(
         &mut self,
         message: &Message<'a>,
