@@ -2,14 +2,14 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio::task::coop::consume_budget;
+use tokio::task::coop::{consume_budget, unconstrained};
 
 use super::head_limit::{HeadLimit, HeadLimited};
 use super::stream::Stream;
@@ -46,13 +46,10 @@ impl Connection {
     ) -> Result<HttpResponse, Failure> {
         self.head_limit.start();
         let response = {
-            let mut response = pin!(self.sender.try_send_request(message));
-            let driver = &mut self.driver;
-            let answered = poll_fn(|context| {
-                drive(driver, context);
-                response.as_mut().poll(context)
-            });
-            answered.await.map_err(|mut error| match error.take_message() {
+            // It has no waker, so the task's budget must not delay it.
+            let mut response = pin!(unconstrained(self.sender.try_send_request(message)));
+            let response = advance(&mut self.driver, |context| response.as_mut().poll(context));
+            response.await.map_err(|mut error| match error.take_message() {
                 Some(unsent) => Failure::NotSent(Box::new(unsent), error.into_error()),
                 None => Failure::Other(interrupted(error.into_error())),
             })?
@@ -69,24 +66,18 @@ impl Connection {
             consume_budget().await;
         }
         drop(incoming);
-        poll_fn(|context| {
-            drive(&mut self.driver, context);
-            Poll::Ready(())
-        })
-        .await;
+        quietly(|context| drive(&mut self.driver, context));
         Ok(HttpResponse { status: parts.status, headers: parts.headers, body: body.finish() })
     }
 
     async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
-        poll_fn(|context| {
-            // The first poll requests a chunk, which the connection then reads.
-            if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) {
-                return Poll::Ready(frame);
-            }
-            drive(&mut self.driver, context);
-            Pin::new(&mut *body).poll_frame(context)
-        })
-        .await
+        let mut poll = |context: &mut Context<'_>| Pin::new(&mut *body).poll_frame(context);
+        // The first poll requests a chunk, which the connection then reads.
+        let first = quietly(&mut poll);
+        match first {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => advance(&mut self.driver, poll).await,
+        }
     }
 
     /// Whether another request can use the connection: the response was read to its end, and neither side has closed.
@@ -96,6 +87,36 @@ impl Connection {
 }
 
 type Driver = http1::Connection<TokioIo<HeadLimited>, Full<Bytes>>;
+
+/// Drives the connection until `poll` is ready.
+///
+/// Hyper wakes the task that waits for the response, and the task that drives the connection, when the other one makes
+/// progress. Here they are the same task, which would be polled once more in vain. So only the stream wakes it: the driver
+/// has the waker of the task only if nothing has arrived.
+async fn advance<T>(
+    driver: &mut Option<Box<Driver>>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> T {
+    let mut was_pending = false;
+    poll_fn(|context| {
+        if was_pending {
+            quietly(|context| drive(driver, context));
+            let result = quietly(&mut poll);
+            if result.is_ready() {
+                return result;
+            }
+        }
+        was_pending = true;
+        drive(driver, context);
+        quietly(&mut poll)
+    })
+    .await
+}
+
+/// Polls without the waker of the task.
+fn quietly<T>(poll: impl FnOnce(&mut Context<'_>) -> T) -> T {
+    poll(&mut Context::from_waker(Waker::noop()))
+}
 
 fn drive(driver: &mut Option<Box<Driver>>, context: &mut Context<'_>) {
     if let Some(connection) = driver
@@ -108,4 +129,85 @@ fn drive(driver: &mut Option<Box<Driver>>, context: &mut Context<'_>) {
 
 fn interrupted(error: hyper::Error) -> TransportError {
     TransportError::new(TransportErrorKind::Interrupted, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use http::Request;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_the_stream_wakes_the_task() {
+        let (stream, mut server) = tokio::io::duplex(1024);
+        let mut connection = Connection::open(TokioIo::new(Box::new(stream))).await.unwrap();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let mut context = Context::from_waker(&waker);
+        let count = || wakes.0.load(Ordering::Relaxed);
+        for round in 0..3 {
+            let message = Request::new(Full::new(Bytes::new()));
+            let mut exchange = pin!(connection.exchange(message, 1024));
+            assert!(exchange.as_mut().poll(&mut context).is_pending());
+            assert_eq!(count(), 2 * round);
+            for part in ["HTTP/1.1 200 OK\r\nContent-", "Length: 2\r\n\r\nok"] {
+                server.write_all(part.as_bytes()).await.unwrap();
+                let sent = count();
+                if let Poll::Ready(response) = exchange.as_mut().poll(&mut context) {
+                    assert_eq!(response.map_err(TransportError::from).unwrap().body, "ok");
+                }
+                assert_eq!(count(), sent, "the exchange has woken its own task");
+            }
+            assert_eq!(count(), 2 * round + 2);
+            let mut request = [0; 1024];
+            assert!(server.read(&mut request).await.unwrap() > 0);
+        }
+        assert!(connection.is_reusable());
+    }
+
+    #[tokio::test]
+    async fn a_task_without_budget_is_woken_again() {
+        const BUDGET: usize = 128;
+        let bodies = [("ok", ""), ("", "ok"), ("o", "k")];
+        for (left, (body, rest)) in (0..16).flat_map(|left| bodies.map(|body| (left, body))) {
+            let (stream, mut server) = tokio::io::duplex(1024);
+            let mut connection = Connection::open(TokioIo::new(Box::new(stream))).await.unwrap();
+            let wakes = Arc::new(Wakes::default());
+            let waker = Waker::from(Arc::clone(&wakes));
+            let mut context = Context::from_waker(&waker);
+            let mut exchange = pin!(connection.exchange(Request::new(Full::default()), 1024));
+            assert!(exchange.as_mut().poll(&mut context).is_pending());
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+            server.write_all([head, body].concat().as_bytes()).await.unwrap();
+            let sent = wakes.0.load(Ordering::Relaxed);
+            // The budget is new whenever the runtime polls the test.
+            tokio::task::yield_now().await;
+            let is_pending = poll_fn(|outer| {
+                for _ in left..BUDGET {
+                    assert!(pin!(consume_budget()).poll(outer).is_ready());
+                }
+                Poll::Ready(exchange.as_mut().poll(&mut context).is_pending())
+            });
+            if is_pending.await {
+                // The runtime wakes the tasks without budget once they have returned.
+                tokio::task::yield_now().await;
+                server.write_all(rest.as_bytes()).await.unwrap();
+                assert!(wakes.0.load(Ordering::Relaxed) > sent, "{left}, {body}");
+            }
+        }
+    }
 }
