@@ -241,7 +241,7 @@ fn longer_than(text: &str, limit: usize) -> Option<usize> {
     if text.len() <= limit {
         return None;
     }
-    let units = text.encode_utf16().count();
+    let units = utf16_units(text);
     (units > limit).then_some(units)
 }
 
@@ -258,8 +258,13 @@ impl EntitySize {
         Self(4 + 2 * (utf16_units(partition_key) + utf16_units(row_key)))
     }
 
-    #[inline]
     pub fn add(&mut self, name: &str, value: &EdmCow<'_>) {
+        self.add_named(utf16_units(name), value);
+    }
+
+    /// Adds a property whose name has this length in UTF-16 code units.
+    #[inline]
+    pub(crate) fn add_named(&mut self, name_units: usize, value: &EdmCow<'_>) {
         let of_value = match value {
             EdmCow::String(text) => 4 + 2 * utf16_units(text),
             EdmCow::Binary(bytes) => 4 + bytes.len(),
@@ -268,7 +273,7 @@ impl EntitySize {
             EdmCow::Int64(_) | EdmCow::Double(_) | EdmCow::DateTime(_) => 8,
             EdmCow::Guid(_) => 16,
         };
-        self.0 += 8 + 2 * utf16_units(name) + of_value;
+        self.0 += 8 + 2 * name_units + of_value;
     }
 
     pub(crate) const fn bytes(self) -> usize {
@@ -276,16 +281,42 @@ impl EntitySize {
     }
 }
 
-fn utf16_units(text: &str) -> usize {
+pub(crate) const fn utf16_units(text: &str) -> usize {
     // Most text is ASCII, which has one unit per byte.
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+    if text.is_ascii() {
+        return text.len();
+    }
+    let bytes = text.as_bytes();
+    let (mut at, mut units) = (0, 0);
+    while at < bytes.len() {
+        units += match bytes[at] {
+            // These bytes continue a character.
+            0x80..=0xbf => 0,
+            // A character of four bytes is a surrogate pair.
+            0xf0.. => 2,
+            _ => 1,
+        };
+        at += 1;
+    }
+    units
 }
 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn utf16_units_are_counted_as_the_standard_library_counts_them(
+            text in ".{0,20}|[ -~]{0,40}|[\u{7f}-\u{81}\u{7ff}\u{800}\u{ffff}\u{10000}\u{10ffff}]{0,9}"
+        ) {
+            prop_assert_eq!(utf16_units(&text), text.encode_utf16().count());
+        }
+    }
 
     #[test]
     fn table_names_are_checked() {

@@ -45,19 +45,21 @@ impl PropertySink for BTreeMap<String, EdmValue> {
 pub struct PropertyName<'n> {
     /// The name.
     pub text: &'n str,
+    /// Its length in UTF-16 code units.
+    units: usize,
     /// The text before the value in JSON, `,"Name":`, if the derive has prepared it.
     pub member: Option<&'n str>,
 }
 
 impl From<&Field> for PropertyName<'static> {
     fn from(field: &Field) -> Self {
-        Self { text: field.name, member: Some(field.member) }
+        Self { text: field.name, units: field.name_units, member: Some(field.member) }
     }
 }
 
 impl<'n> From<&'n str> for PropertyName<'n> {
     fn from(text: &'n str) -> Self {
-        Self { text, member: None }
+        Self { text, units: limits::utf16_units(text), member: None }
     }
 }
 
@@ -139,7 +141,7 @@ impl<'a> PropertyWriter<'a> {
         if self.count > limits::PROPERTIES {
             return Err(too_many(name.text, self.count));
         }
-        self.size.add(name.text, &value);
+        self.size.add_named(name.units, &value);
         self.sink.put(name, value);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::reading::{Accept, Policy, Reading};
 use crate::edm::{ConvertError, EdmType, EdmValue, FromEdm, ToEdm, ValueForm};
+use crate::limits;
 
 /// The maximum number of parts of a split value: 16 of 64 KiB fill an entity of 1 MiB.
 pub const PARTS: usize = 16;
@@ -14,6 +15,8 @@ pub const PARTS: usize = 16;
 pub struct Field {
     /// The name of the property; of a series, the name before the number; of a group, the text before each name.
     pub name: &'static str,
+    /// The length of `name` in UTF-16 code units.
+    pub(crate) name_units: usize,
     /// The text before the value in JSON, `,"Name":`.
     pub(crate) member: &'static str,
     pub(crate) kind: FieldKind,
@@ -132,6 +135,7 @@ impl Field {
         let (missing, null, mistyped, accept) = (policy, policy, policy, Accept::Exact);
         Self {
             name,
+            name_units: limits::utf16_units(name),
             member: "",
             kind,
             rust_type,
