@@ -1,4 +1,4 @@
-//! Entity group transactions, and single operations in a batch.
+//! Entity group transactions.
 //!
 //! Source: [Performing entity group transactions][batch].
 //!
@@ -6,18 +6,16 @@
 
 mod response;
 mod row_keys;
+mod single;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use http::{HeaderValue, Method, header};
 use uuid::Uuid;
 
 use super::entity::{self, Write};
-use super::query::URL_BYTES;
 use super::{Header, Request, Target, Wrote};
 use crate::IfMatch;
-use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
@@ -27,11 +25,13 @@ use crate::wire::{Operation, Protocol, headers};
 use row_keys::RowKeys;
 
 pub(crate) use response::{committed, only};
+pub(crate) use single::in_batch;
 
 pub(super) const PATH: &str = "/$batch";
 
-/// The number of operations for which the second operation of a transaction reserves memory.
-const FURTHER_OPERATIONS: usize = 16;
+/// The number of operations for which the second operation of a transaction reserves memory. The operation after them
+/// reserves it for all that a transaction can have.
+const FIRST_OPERATIONS: usize = 16;
 
 /// The operations of a transaction, as they will be sent.
 #[derive(Debug)]
@@ -243,12 +243,7 @@ impl Batch {
         self.begin()?;
         let index = self.len();
         let end = self.body.len();
-        if index == 1 {
-            // The next operations are often as long as the first one.
-            let room = self.max_bytes().saturating_sub(end);
-            self.body.reserve(room.min(FURTHER_OPERATIONS * end));
-            self.writes.reserve(FURTHER_OPERATIONS);
-        }
+        self.reserve_operations();
         let target = &self.target;
         let is_tunnelled = target.protocol.tunnels_in_batch(head.method);
         let tunnelled = if is_tunnelled { "X-HTTP-Method: MERGE\r\n" } else { "" };
@@ -281,6 +276,20 @@ impl Batch {
             ))));
         }
         Ok(position)
+    }
+
+    /// Reserves memory for operations that are as long as those so far, which they often are.
+    fn reserve_operations(&mut self) {
+        let known = self.len();
+        let further = match known {
+            1 => FIRST_OPERATIONS,
+            FIRST_OPERATIONS => TRANSACTION_OPERATIONS - FIRST_OPERATIONS,
+            _ => return,
+        };
+        let room = self.max_bytes().saturating_sub(self.body.len());
+        self.body.reserve(room.min(further * self.body.len() / known));
+        self.writes.reserve(further);
+        self.row_keys.reserve(further);
     }
 
     /// Adds to the error of a refused operation what it says about the operation.
@@ -345,54 +354,4 @@ fn batch_request(
         Error::invalid_input("the boundary of a batch is not a valid header").with_source(error)
     })?;
     Ok(request)
-}
-
-/// Returns the request in a batch of its own, if the keys of its row are too long for a URL.
-pub(crate) fn in_batch(
-    request: &Request,
-    protocol: Protocol,
-    base: &str,
-    clock: &SharedClock,
-) -> Result<Option<Request>, Error> {
-    let is_of_row = request.operation == Operation::Get || request.operation.is_entity_write();
-    if !is_of_row || request.path.len() + 1 + request.query.as_str().len() <= URL_BYTES {
-        return Ok(None);
-    }
-    let whole = if request.is_write() { write_in_batch } else { read_in_batch };
-    whole(request, protocol, base, clock).map(Some)
-}
-
-fn write_in_batch(
-    write: &Request,
-    protocol: Protocol,
-    base: &str,
-    clock: &SharedClock,
-) -> Result<Request, Error> {
-    let (table, base, clock) = (Arc::from(&*write.resource), Arc::from(base), Arc::clone(clock));
-    let mut batch = Batch::new(Target { table, base, protocol, write_id: None, clock });
-    batch.push(write).map_err(|refused| Error::from(refused).at_index(None))?;
-    Ok(Request { operation: write.operation, ..batch.finish()? })
-}
-
-fn read_in_batch(
-    read: &Request,
-    protocol: Protocol,
-    base: &str,
-    clock: &SharedClock,
-) -> Result<Request, Error> {
-    let boundary = format!("batch_{}", clock.random_id()?);
-    let mut target = read.path.clone();
-    if !read.query.as_str().is_empty() {
-        target.push('?');
-        target.push_str(read.query.as_str());
-    }
-    let accept = protocol.format().accept();
-    let headers =
-        [(&header::ACCEPT, &accept), (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0])];
-    let mut body = Vec::with_capacity(512 + target.len());
-    let mut batch = Writer::new(&mut body, &boundary);
-    batch.request(&read.method, [base, &target], None, headers, &[]);
-    batch.close();
-    let request = batch_request(read.operation, &read.resource, &boundary, body)?;
-    Ok(Request { selects: read.selects, needs_types: read.needs_types, ..request })
 }

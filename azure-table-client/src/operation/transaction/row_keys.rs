@@ -8,6 +8,10 @@ use super::super::Wrote;
 pub(super) struct RowKeys(Vec<u64>);
 
 impl RowKeys {
+    pub(super) fn reserve(&mut self, further: usize) {
+        self.0.reserve(further);
+    }
+
     pub(super) fn push(&mut self, key: &str) {
         self.0.push(hash(key));
     }
