@@ -9,6 +9,9 @@ use crate::entity::{MAX_OTHERS, RawText, Row};
 /// The most names that are known at a time. Keeps the search among them short on hostile input.
 const MAX_NAMES: usize = 1024;
 
+/// The names for which memory is reserved. glibc allocates a block of up to 1 KiB much faster than a larger one.
+const USUAL_NAMES: usize = 24;
+
 /// The most members of a usual page. Services write two.
 const USUAL_PAGE_MEMBERS: usize = 8;
 
@@ -82,7 +85,7 @@ impl Name<'_> {
 impl<'de> FlatReader<'de> {
     fn new(body: &'de str, row: Row<'de>) -> Option<Self> {
         let tokens = Tokens::new(body)?;
-        let names = Vec::with_capacity(32);
+        let names = Vec::with_capacity(USUAL_NAMES);
         let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
         Some(Self { tokens, row, rows: 0, next_slot: 0, names, comparisons })
     }
