@@ -2,6 +2,8 @@
 
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod body;
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+mod host_header;
 #[cfg(feature = "reqwest")]
 mod http;
 #[cfg(feature = "hyper")]

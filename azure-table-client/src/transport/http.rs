@@ -12,6 +12,7 @@ use tokio::task::coop::consume_budget;
 use url::Url;
 
 use super::body::Body;
+use super::host_header::host_header;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
     is_this_machine,
@@ -55,6 +56,8 @@ struct Origin {
     authority: Authority,
     /// Its URL, parsed once; requests add the path and the query.
     base: Url,
+    /// Its `Host` header. Without one, each request would format it.
+    host: HeaderValue,
     client: Client,
 }
 
@@ -153,7 +156,9 @@ impl HttpTransport {
         let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&base)?.clone();
-        let origin = Origin { scheme: scheme.clone(), authority: authority.clone(), base, client };
+        let host = host_header(uri)?;
+        let (scheme, authority) = (scheme.clone(), authority.clone());
+        let origin = Origin { scheme, authority, base, host, client };
         self.remember(&origin);
         Ok(origin)
     }
@@ -168,11 +173,12 @@ impl HttpTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let Origin { base: mut url, client, .. } = self.origin(&request.uri)?;
+        let Origin { base: mut url, host, client, .. } = self.origin(&request.uri)?;
         url.set_path(request.uri.path());
         url.set_query(request.uri.query());
         let mut outgoing = reqwest::Request::new(request.method, url.clone());
         *outgoing.headers_mut() = request.headers;
+        outgoing.headers_mut().insert(header::HOST, host);
         if !request.body.is_empty() {
             *outgoing.body_mut() = Some(request.body.into());
         } else if matches!(*outgoing.method(), Method::POST | Method::PUT) {

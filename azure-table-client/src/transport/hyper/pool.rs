@@ -14,6 +14,7 @@ use super::connect::Route;
 use super::connection::Connection;
 use crate::clock::{Clock as _, SystemClock};
 use crate::lock::lock;
+use crate::transport::host_header::host_header;
 use crate::transport::{TransportError, TransportErrorKind};
 
 /// Idle connections are closed before the service does it (which then loses a request).
@@ -152,15 +153,4 @@ impl Host {
     pub(super) fn route(&self) -> &Route {
         &self.route
     }
-}
-
-/// `host[:port]`, without the port of the scheme.
-fn host_header(uri: &Uri) -> Result<HeaderValue, TransportError> {
-    let host = uri.host().unwrap_or_default();
-    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-    let value = match uri.port_u16().filter(|port| *port != usual) {
-        Some(port) => HeaderValue::try_from(format!("{host}:{port}")),
-        None => HeaderValue::from_str(host),
-    };
-    value.map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))
 }
