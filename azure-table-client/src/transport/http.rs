@@ -251,7 +251,8 @@ fn default_settings(connect_timeout: Duration) -> ClientBuilder {
 fn build(builder: ClientBuilder) -> Result<Client, TransportError> {
     builder
         // Attempts are counted, dated and signed by the pipeline.
-        .retry(reqwest::retry::never())
+        // Reqwest copies a request that it could retry, even if it never does.
+        .retry(reqwest::retry::never().max_retries_per_request(0))
         // A redirect would carry the credential elsewhere, and a referer the signature in the URL.
         .redirect(Policy::none())
         .referer(false)
