@@ -143,10 +143,12 @@ impl Pipeline {
         read: impl Fn(Reply) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let client_request_id = match &options.client_request_id {
-            Some(id) => id.clone(),
+            Some(id) => {
+                check_client_request_id(id)?;
+                id.clone()
+            }
             None => self.clock.random_id()?.to_string(),
         };
-        check_client_request_id(&client_request_id)?;
         // Bodies are in the client's own format.
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
         let base = self.endpoint.base();
