@@ -66,7 +66,10 @@ impl Connection {
             consume_budget().await;
         }
         drop(incoming);
-        quietly(|context| drive(&mut self.driver, context));
+        // Usually the connection is ready for the next request by now, and reading again would find nothing.
+        if !self.sender.is_ready() {
+            quietly(|context| drive(&mut self.driver, context));
+        }
         Ok(HttpResponse { status: parts.status, headers: parts.headers, body: body.finish() })
     }
 
@@ -91,7 +94,7 @@ type Driver = http1::Connection<TokioIo<HeadLimited>, Full<Bytes>>;
 /// Drives the connection until `poll` is ready.
 ///
 /// Hyper wakes the task that waits for the response, and the task that drives the connection, when the other one makes
-/// progress. Here they are the same task, which would be polled once more in vain. So only the stream wakes it: the driver
+/// progress. Here they are the same task, which would be polled again in vain. So only the stream wakes it: the driver
 /// has the waker of the task only if nothing has arrived.
 async fn advance<T>(
     driver: &mut Option<Box<Driver>>,
