@@ -11,6 +11,8 @@ use azure_table_client::{
 };
 use azure_table_tests::SocketTransport;
 use futures_util::future::join_all;
+use http::{HeaderValue, header};
+use reqwest::ClientBuilder;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -116,6 +118,35 @@ async fn a_connection_is_kept_for_the_next_request() {
     let inserts = (0..5).map(|_| async { table.insert(&row()).await.unwrap() });
     join_all(inserts).await;
     assert_eq!(seen.connections(), 5);
+}
+
+#[tokio::test]
+async fn the_host_header_is_that_of_the_url_or_of_the_program_s_client() {
+    let (send, mut requests) = mpsc::unbounded_channel();
+    let (endpoint, _) = server(move |mut socket: TcpStream, _| {
+        let send = send.clone();
+        async move {
+            send.send(request(&mut socket).await.unwrap().to_ascii_lowercase()).unwrap();
+            socket.write_all(NO_CONTENT.as_bytes()).await.unwrap();
+        }
+    })
+    .await;
+    let builder =
+        || TableServiceClient::builder(&endpoint, Credential::Anonymous).proof(Proof::Response);
+    let headers = [(header::HOST, HeaderValue::from_static("tables.example"))];
+    let own = ClientBuilder::new().default_headers(headers.into_iter().collect());
+    let url = endpoint.trim_start_matches("http://");
+    for (client, host) in [
+        (builder(), url),
+        (builder().http_client(ClientBuilder::new()), url),
+        (builder().http_client(own), "tables.example"),
+    ] {
+        let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
+        table.insert(&row()).await.unwrap();
+        let request = requests.recv().await.unwrap();
+        assert_eq!(request.matches("\r\nhost:").count(), 1, "{request}");
+        assert!(request.contains(&format!("\r\nhost: {host}\r\n")), "{request}");
+    }
 }
 
 #[tokio::test]

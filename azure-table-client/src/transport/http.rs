@@ -56,8 +56,8 @@ struct Origin {
     authority: Authority,
     /// Its URL, parsed once; requests add the path and the query.
     base: Url,
-    /// Its `Host` header. Without one, each request would format it.
-    host: HeaderValue,
+    /// Its `Host` header, which reqwest would format for each request. `None` if the settings of the program may have one.
+    host: Option<HeaderValue>,
     client: Client,
 }
 
@@ -156,7 +156,14 @@ impl HttpTransport {
         let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&base)?.clone();
-        let host = host_header(uri)?;
+        let host = match self.clients {
+            Clients::Default { .. } => {
+                let uri = Uri::try_from(base.as_str())
+                    .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
+                Some(host_header(&uri)?)
+            }
+            Clients::Custom(_) => None,
+        };
         let (scheme, authority) = (scheme.clone(), authority.clone());
         let origin = Origin { scheme, authority, base, host, client };
         self.remember(&origin);
@@ -178,7 +185,9 @@ impl HttpTransport {
         url.set_query(request.uri.query());
         let mut outgoing = reqwest::Request::new(request.method, url.clone());
         *outgoing.headers_mut() = request.headers;
-        outgoing.headers_mut().insert(header::HOST, host);
+        if let Some(host) = host {
+            outgoing.headers_mut().entry(header::HOST).or_insert(host);
+        }
         if !request.body.is_empty() {
             *outgoing.body_mut() = Some(request.body.into());
         } else if matches!(*outgoing.method(), Method::POST | Method::PUT) {

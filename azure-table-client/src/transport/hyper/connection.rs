@@ -46,7 +46,7 @@ impl Connection {
     ) -> Result<HttpResponse, Failure> {
         self.head_limit.start();
         let response = {
-            // It has no waker, so the task's budget must not delay it.
+            // The response is polled without a waker, so the budget of the task must not delay it.
             let mut response = pin!(unconstrained(self.sender.try_send_request(message)));
             let response = advance(&mut self.driver, |context| response.as_mut().poll(context));
             response.await.map_err(|mut error| match error.take_message() {
@@ -68,7 +68,7 @@ impl Connection {
         drop(incoming);
         // Usually the connection is ready for the next request by now, and reading again would find nothing.
         if !self.sender.is_ready() {
-            quietly(|context| drive(&mut self.driver, context));
+            poll_without_waker(|context| drive(&mut self.driver, context));
         }
         Ok(HttpResponse { status: parts.status, headers: parts.headers, body: body.finish() })
     }
@@ -76,7 +76,7 @@ impl Connection {
     async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
         let mut poll = |context: &mut Context<'_>| Pin::new(&mut *body).poll_frame(context);
         // The first poll requests a chunk, which the connection then reads.
-        let first = quietly(&mut poll);
+        let first = poll_without_waker(&mut poll);
         match first {
             Poll::Ready(frame) => frame,
             Poll::Pending => advance(&mut self.driver, poll).await,
@@ -94,8 +94,8 @@ type Driver = http1::Connection<TokioIo<HeadLimited>, Full<Bytes>>;
 /// Drives the connection until `poll` is ready.
 ///
 /// Hyper wakes the task that waits for the response, and the task that drives the connection, when the other one makes
-/// progress. Here they are the same task, which would be polled again in vain. So only the stream wakes it: the driver
-/// has the waker of the task only if nothing has arrived.
+/// progress. Here they are the same task, which would be polled again in vain. So the driver has the waker of the task
+/// only if nothing has arrived, and then mostly the stream wakes it.
 async fn advance<T>(
     driver: &mut Option<Box<Driver>>,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
@@ -103,21 +103,20 @@ async fn advance<T>(
     let mut was_pending = false;
     poll_fn(|context| {
         if was_pending {
-            quietly(|context| drive(driver, context));
-            let result = quietly(&mut poll);
+            poll_without_waker(|context| drive(driver, context));
+            let result = poll_without_waker(&mut poll);
             if result.is_ready() {
                 return result;
             }
         }
         was_pending = true;
         drive(driver, context);
-        quietly(&mut poll)
+        poll_without_waker(&mut poll)
     })
     .await
 }
 
-/// Polls without the waker of the task.
-fn quietly<T>(poll: impl FnOnce(&mut Context<'_>) -> T) -> T {
+fn poll_without_waker<T>(poll: impl FnOnce(&mut Context<'_>) -> T) -> T {
     poll(&mut Context::from_waker(Waker::noop()))
 }
 
