@@ -171,32 +171,32 @@ impl Store {
     }
 
     /// Applies a change of another store without any check. Returns the deleted table.
-    pub(super) fn replay(&mut self, entry: &JournalEntry) -> Option<Arc<Table>> {
+    pub(super) fn replay(&mut self, entry: JournalEntry) -> Option<Arc<Table>> {
         match entry {
             JournalEntry::Created { name, number } => {
-                let table = Table::new(name, self.last_deleted).with_number(*number);
+                let table = Table::new(&name, self.last_deleted).with_number(number);
                 self.next_number = self.next_number.max(number + 1);
-                self.tables.insert(self.dialect.table_identity(name), Arc::new(table));
+                self.tables.insert(self.dialect.table_identity(&name), Arc::new(table));
             }
             JournalEntry::Deleted(name) => {
-                return self.remove(&self.dialect.table_identity(name));
+                return self.remove(&self.dialect.table_identity(&name));
             }
             JournalEntry::Policies { table, policies } => {
-                if let Some(table) = self.table(table) {
-                    table.set_policies(Arc::clone(policies));
+                if let Some(table) = self.table(&table) {
+                    table.set_policies(policies);
                 }
             }
             JournalEntry::ServiceProperties(properties) => {
-                self.set_service_properties(Arc::clone(properties));
+                self.set_service_properties(properties);
             }
             JournalEntry::Written { table, rows } => {
-                if let Some(table) = self.table(table) {
+                if let Some(table) = self.table(&table) {
                     table.replay(rows);
                 }
             }
             JournalEntry::LastDeleted(time) => {
-                self.last_deleted = *time;
-                self.tables().for_each(|table| table.raise_last_deleted(*time));
+                self.last_deleted = time;
+                self.tables().for_each(|table| table.raise_last_deleted(time));
             }
         }
         None

@@ -65,7 +65,7 @@ impl Disk {
     pub(crate) fn open(path: &Path, dialect: ServiceDialect) -> Result<Opened, OpenError> {
         let mut store = Store::new(dialect);
         let log = Log::open(path, dialect, |content| {
-            drop(store.replay(&entry::read(content)?));
+            drop(store.replay(entry::read(content)?));
             Some(())
         })?;
         let store = Arc::new(RwLock::new(store));

@@ -30,6 +30,10 @@ impl Partition {
 
     /// The index of the first chunk whose last row is not before this key.
     fn chunk_of(&self, row_key: &str) -> usize {
+        // Rows often arrive in the order of their keys, and a search reads a distant row for each of its steps.
+        if self.chunks.last().is_some_and(|last| ordinal(last.last_key(), row_key).is_lt()) {
+            return self.chunks.len();
+        }
         self.chunks.partition_point(|chunk| ordinal(chunk.last_key(), row_key).is_lt())
     }
 

@@ -36,7 +36,7 @@ impl Storage {
     pub(crate) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
         if let Some(replica) = &journal.replica {
             let replayed = snapshot(&opened.store, |entry| {
-                replica.replay(&entry);
+                replica.replay(entry);
                 Ok::<_, Infallible>(())
             });
             let Ok(()) = replayed;
@@ -160,7 +160,7 @@ impl Replica {
         if arrived > 0 {
             let mut store = write(&self.store);
             for (_, entry) in in_flight.drain(..arrived) {
-                if let Some(table) = store.replay(&entry) {
+                if let Some(table) = store.replay(entry) {
                     self.deleted.add(table);
                 }
             }
@@ -169,7 +169,7 @@ impl Replica {
 
     /// Applies a change from the disk at once, since it is older than the service.
     #[cfg(feature = "disk")]
-    pub(crate) fn replay(&self, entry: &JournalEntry) {
+    pub(crate) fn replay(&self, entry: JournalEntry) {
         let deleted = write(&self.store).replay(entry);
         drop(deleted);
     }

@@ -234,14 +234,18 @@ impl Table {
     }
 
     /// Applies writes of another table in one step.
-    pub(super) fn replay(&self, written: &[AppliedWrite]) {
+    pub(super) fn replay(&self, written: Vec<AppliedWrite>) {
         let mut partitions = write(&self.partitions);
         for AppliedWrite { key, row } in written {
-            let rows = partitions.entry(OrderedKey((&*key.partition).into())).or_default();
+            let partition = &*key.partition;
+            let rows = match partitions.get_mut(&partition as &dyn KeyText) {
+                Some(rows) => rows,
+                None => partitions.entry(OrderedKey(partition.into())).or_default(),
+            };
             let rows = rows.get_mut().unwrap_or_else(PoisonError::into_inner);
-            self.put(Arc::make_mut(rows), &key.row, row.clone());
+            self.put(Arc::make_mut(rows), &key.row, row);
             if rows.is_empty() {
-                partitions.remove(&&*key.partition as &dyn KeyText);
+                partitions.remove(&partition as &dyn KeyText);
             }
         }
     }

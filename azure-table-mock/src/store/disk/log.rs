@@ -18,7 +18,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
 use sha2::{Digest, Sha256};
 
@@ -34,6 +37,9 @@ const MARK_AT: u64 = 512;
 const MARK_BYTES: usize = 8 + 8 + 2 * CHECKSUM_BYTES;
 const RECORDS_AT: u64 = 4096;
 const CHECKSUM_BYTES: usize = 16;
+/// The number of records that are read in one step, and the number of steps before the first one is applied.
+const BATCH_RECORDS: usize = 64;
+const BATCHES_AHEAD: usize = 4;
 
 type Checksum = [u8; CHECKSUM_BYTES];
 
@@ -98,16 +104,18 @@ impl Log {
         let mark = Mark::read(&file)?;
         let start = Position { offset: RECORDS_AT, checksum: header };
         let mut is_marked = false;
-        let mut records = Records::new(&file, start, length)?;
-        loop {
-            let before = records.at;
-            is_marked |= before == mark.end;
-            match records.next()? {
-                Some(content) => read(content).ok_or(OpenError::Damaged { at: before.offset })?,
-                None => break,
+        let (to_apply, batches) = sync_channel(BATCHES_AHEAD);
+        let end = thread::scope(|scope| {
+            let mut records = Records::new(&file, start, length)?;
+            let reader = scope.spawn(move || records.read_ahead(&to_apply).map(|()| records.at));
+            for (at, content) in batches.into_iter().flatten() {
+                is_marked |= at == mark.end;
+                read(&content).ok_or(OpenError::Damaged { at: at.offset })?;
             }
-        }
-        let end = records.at;
+            let end = reader.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            is_marked |= end == mark.end;
+            Ok::<_, OpenError>(end)
+        })?;
         if !is_marked {
             return Err(OpenError::Damaged { at: end.offset.min(mark.end.offset) });
         }
@@ -270,7 +278,7 @@ impl Log {
     pub(super) fn copy_from(&self, from: Position, to: &mut Self) -> io::Result<()> {
         let mut records = Records::new(&self.file, from, self.end.offset)?;
         while let Some(content) = records.next()? {
-            to.add(content);
+            to.add(&content);
             to.commit_if_large()?;
         }
         if records.at != self.end {
@@ -383,18 +391,35 @@ struct Records<'f> {
     reader: BufReader<&'f File>,
     at: Position,
     length: u64,
-    content: Vec<u8>,
 }
+
+/// Some records, each with its position.
+type Batch = Vec<(Position, Vec<u8>)>;
 
 impl<'f> Records<'f> {
     fn new(mut file: &'f File, at: Position, length: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(at.offset))?;
         let reader = BufReader::with_capacity(1 << 18, file);
-        Ok(Self { reader, at, length, content: Vec::new() })
+        Ok(Self { reader, at, length })
+    }
+
+    /// Sends the records to another thread, which applies them meanwhile, until it stops.
+    fn read_ahead(&mut self, to_apply: &SyncSender<Batch>) -> io::Result<()> {
+        loop {
+            let mut batch = Batch::with_capacity(BATCH_RECORDS);
+            while batch.len() < BATCH_RECORDS {
+                let at = self.at;
+                let Some(content) = self.next()? else { break };
+                batch.push((at, content));
+            }
+            if batch.is_empty() || to_apply.send(batch).is_err() {
+                return Ok(());
+            }
+        }
     }
 
     /// Returns the content of the next record. `None` if there is no valid one.
-    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut head = [0; 4 + CHECKSUM_BYTES];
         if !read_fully(&mut self.reader, &mut head)? {
             return Ok(None);
@@ -404,15 +429,15 @@ impl<'f> Records<'f> {
         if length == 0 || end > self.length {
             return Ok(None);
         }
-        self.content.clear();
+        let mut content = Vec::new();
         // Grows with the bytes that exist, since the length is not checked yet.
-        let read = self.reader.by_ref().take(length).read_to_end(&mut self.content)?;
-        let sum = checksum(&[&self.at.checksum, &head[..4], &self.content]);
+        let read = self.reader.by_ref().take(length).read_to_end(&mut content)?;
+        let sum = checksum(&[&self.at.checksum, &head[..4], &content]);
         if read as u64 != length || sum != array(&head, 4) {
             return Ok(None);
         }
         self.at = Position { offset: end, checksum: sum };
-        Ok(Some(&self.content))
+        Ok(Some(content))
     }
 }
 

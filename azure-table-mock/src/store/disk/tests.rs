@@ -7,7 +7,6 @@ use http::{HeaderMap, Method, header};
 
 use super::damage_tests::{TestFile, content, open, send};
 use super::log::Log;
-#[cfg(target_os = "linux")]
 use super::open_error::OpenError;
 use crate::Dialect;
 use crate::TableService;
@@ -330,6 +329,25 @@ fn a_table_that_another_spelling_deleted_stays_deleted() {
     Log::open(&file.0, ServiceDialect::AzureStorage, read).unwrap();
     assert_eq!(deleted, ["Blogs", "Posts"]);
     assert_eq!(opened(&file.0).table_names().len(), 0);
+}
+
+#[test]
+fn an_invalid_record_ends_the_reading_ahead() {
+    let file = TestFile::new("invalid");
+    let mut log = Log::open(&file.0, ServiceDialect::AzureStorage, |_| Some(())).unwrap();
+    (0..1000_u32).for_each(|number| log.add(&number.to_le_bytes()));
+    let (start, record) = (log.length(), 4 + 16 + 4);
+    log.commit().unwrap();
+    assert_eq!(log.length(), start + 1000 * record);
+    drop(log);
+    let mut read = 0;
+    let opened = Log::open(&file.0, ServiceDialect::AzureStorage, |_| {
+        read += 1;
+        (read <= 500).then_some(())
+    });
+    let expected = start + 500 * record;
+    assert!(matches!(opened, Err(OpenError::Damaged { at }) if at == expected), "{opened:?}");
+    assert_eq!(read, 501);
 }
 
 #[test]
