@@ -114,8 +114,8 @@ impl FaultPlan {
                 FaultKind::DelayReply(by) => {
                     effects.delay_reply = effects.delay_reply.saturating_add(*by);
                 }
-                FaultKind::Throttle(rate, replacement) => {
-                    if active.buckets.take(*rate, &subject, now) {
+                FaultKind::Throttle(limit, replacement) => {
+                    if active.buckets.take(*limit, &subject, now) {
                         continue;
                     }
                     effects.replacement = Some(replacement.of_throttling(request.dialect));

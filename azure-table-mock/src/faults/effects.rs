@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::random;
+use super::throttle::RateLimit;
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
 use crate::transport::HttpResponse;
@@ -76,7 +77,7 @@ pub(super) enum FaultKind {
     DelayRequest(Duration),
     DelayReply(Duration),
     Replace(Replacement),
-    Throttle(u32, Replacement),
+    Throttle(RateLimit, Replacement),
     CutBody,
     DeliverTwice,
     SwapReply,

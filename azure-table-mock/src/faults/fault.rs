@@ -7,6 +7,7 @@ use http::StatusCode;
 
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::scope::{FaultSubject, Scope};
+use super::throttle::RateLimit;
 use crate::failure::{Failure, Stage};
 use crate::wire::Operation;
 
@@ -190,8 +191,17 @@ impl Fault {
     /// accepts a burst with the entities of one second. Each operation of a transaction counts as one entity.
     /// Queries do not count.
     pub const fn throttle(entities_per_second: u32) -> Self {
+        Self::limited(RateLimit::Partition(entities_per_second))
+    }
+
+    /// The same as [`throttle`](Self::throttle) with one limit for all partitions of the account.
+    pub const fn throttle_account(entities_per_second: u32) -> Self {
+        Self::limited(RateLimit::Account(entities_per_second))
+    }
+
+    const fn limited(limit: RateLimit) -> Self {
         let failure = ReplacementBody::Failure(Failure::server_busy());
-        Self::new(FaultKind::Throttle(entities_per_second, Replacement::new(failure)))
+        Self::new(FaultKind::Throttle(limit, Replacement::new(failure)))
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::fault::Fault;
 use super::scope::Scope;
+use super::throttle::RateLimit;
 use super::{ActiveFault, AddedFault, Faults};
 use crate::error::Error;
 use crate::lock::lock;
@@ -22,7 +23,8 @@ const ERRORS: [(&str, Fault); 4] = [
 ];
 const KINDS: &str = "refuse_connection, lose_request, lose_reply, hang, delay_request, delay_reply, busy, \
     too_many_requests, internal_error, timed_out, error, proxy_page, captive_portal, deliver_twice, \
-    swap_reply, truncate_reply, page_of, split_page, table_being_deleted or throttle";
+    swap_reply, truncate_reply, page_of, split_page, table_being_deleted, throttle or \
+    throttle_account";
 
 impl Faults<'_> {
     /// Adds the faults of a plan in JSON, and returns them in their order. The plan is a fault, an array of
@@ -203,10 +205,11 @@ fn read_kind(kind: &str, members: &mut Map<String, Value>) -> Result<Fault, Stri
             Fault::page_of(usize::try_from(rows).unwrap_or(usize::MAX))
         }
         "split_page" => Fault::split_page(),
-        "throttle" => {
+        "throttle" | "throttle_account" => {
             let is_rate = |value: &Value| value.as_u64().and_then(|rate| rate.try_into().ok());
             let rate = take(members, "entities_per_second", "a whole number", is_rate);
-            Fault::throttle(need(rate, "entities_per_second")?)
+            let rate = need(rate, "entities_per_second")?;
+            if kind == "throttle" { Fault::throttle(rate) } else { Fault::throttle_account(rate) }
         }
         _ => return Err(format!("unknown fault {kind:?}: it is {KINDS}")),
     })
@@ -312,9 +315,13 @@ fn write_kind(kind: &FaultKind, members: &mut Map<String, Value>) {
         FaultKind::SwapReply => ("swap_reply", None),
         FaultKind::EndPage(Some(rows)) => ("page_of", Some(("rows", json!(rows)))),
         FaultKind::EndPage(None) => ("split_page", None),
-        FaultKind::Throttle(rate, replacement) => {
+        FaultKind::Throttle(limit, replacement) => {
             write_response(replacement, members);
-            ("throttle", Some(("entities_per_second", json!(rate))))
+            let (name, rate) = match limit {
+                RateLimit::Partition(rate) => ("throttle", rate),
+                RateLimit::Account(rate) => ("throttle_account", rate),
+            };
+            (name, Some(("entities_per_second", json!(rate))))
         }
         FaultKind::Replace(replacement) => {
             write_response(replacement, members);

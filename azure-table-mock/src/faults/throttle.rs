@@ -1,11 +1,19 @@
-//! The rate limit of each partition.
+//! The rate limits of partitions and of the account.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::scope::FaultSubject;
 
-/// One token bucket per partition. It fills at the allowed rate, up to the entities of one second.
+/// The entities per second that a partition or the account accepts.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RateLimit {
+    Partition(u32),
+    Account(u32),
+}
+
+/// One token bucket per partition, or one for the account. It fills at the allowed rate, up to the entities of one
+/// second.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(HashMap<(String, String), Bucket>);
 
@@ -19,18 +27,21 @@ impl Buckets {
     /// Removes the entities of a request from its bucket. Returns `false` if the bucket holds too few.
     pub(super) fn take(
         &mut self,
-        per_second: u32,
+        limit: RateLimit,
         subject: &FaultSubject,
         now: SystemTime,
     ) -> bool {
         let Some((partition, _)) = subject.keys.first() else { return true };
-        let capacity = f64::from(per_second);
         let entities = f64::from(u32::try_from(subject.keys.len()).unwrap_or(u32::MAX));
-        let table = subject.table.clone().unwrap_or_default().to_ascii_lowercase();
-        let bucket = self
-            .0
-            .entry((table, partition.clone()))
-            .or_insert(Bucket { left: capacity, updated: now });
+        let (per_second, key) = match limit {
+            RateLimit::Partition(per_second) => {
+                let table = subject.table.clone().unwrap_or_default().to_ascii_lowercase();
+                (per_second, (table, partition.clone()))
+            }
+            RateLimit::Account(per_second) => (per_second, Default::default()),
+        };
+        let capacity = f64::from(per_second);
+        let bucket = self.0.entry(key).or_insert(Bucket { left: capacity, updated: now });
         let since = now.duration_since(bucket.updated).unwrap_or_default();
         bucket.left = (bucket.left + since.as_secs_f64() * capacity).min(capacity);
         bucket.updated = now;
@@ -62,8 +73,9 @@ mod tests {
     fn a_burst_of_one_second_passes_and_then_the_rate_applies() {
         let mut buckets = Buckets::default();
         let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
-        let mut take =
-            |partition, entities, ms| buckets.take(100, &subject(partition, entities), at(ms));
+        let mut take = |partition, entities, ms| {
+            buckets.take(RateLimit::Partition(100), &subject(partition, entities), at(ms))
+        };
         assert!(take("p", 60, 0) && take("p", 40, 0) && !take("p", 1, 0));
         assert!(take("q", 100, 0), "another partition");
         assert!(!take("p", 51, 500) && take("p", 50, 500));
@@ -78,9 +90,19 @@ mod tests {
     #[test]
     fn a_request_larger_than_the_bucket_passes_and_owes_the_rest() {
         let mut buckets = Buckets::default();
+        let limit = RateLimit::Partition(50);
         let mut take =
-            |s, n| buckets.take(50, &subject("p", n), UNIX_EPOCH + Duration::from_secs(s));
+            |s, n| buckets.take(limit, &subject("p", n), UNIX_EPOCH + Duration::from_secs(s));
         assert!(take(0, 100) && !take(1, 1) && take(2, 50));
-        assert!(!Buckets::default().take(0, &subject("p", 1), UNIX_EPOCH));
+        let nothing = RateLimit::Partition(0);
+        assert!(!Buckets::default().take(nothing, &subject("p", 1), UNIX_EPOCH));
+    }
+
+    #[test]
+    fn the_partitions_of_an_account_share_its_limit() {
+        let mut buckets = Buckets::default();
+        let mut take =
+            |partition| buckets.take(RateLimit::Account(100), &subject(partition, 50), UNIX_EPOCH);
+        assert!(take("p") && take("q") && !take("r"));
     }
 }

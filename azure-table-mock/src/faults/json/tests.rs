@@ -17,11 +17,11 @@ fn every_fault_has_a_json_form_that_is_read_again() {
         "error" => r#","code":"Odd","status":599"#,
         "proxy_page" | "captive_portal" => r#","status":502"#,
         "page_of" => r#","rows":0"#,
-        "throttle" => r#","entities_per_second":500"#,
+        "throttle" | "throttle_account" => r#","entities_per_second":500"#,
         _ => "",
     };
     let names = KINDS.replace(" or ", ", ");
-    assert_eq!(names.split(", ").count(), 20);
+    assert_eq!(names.split(", ").count(), 21);
     for name in names.split(", ").map(str::trim) {
         let fault = format!(r#"{{"fault":"{name}"{}}}"#, member(name));
         let plan = plan_of(&fault).unwrap();
