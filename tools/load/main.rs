@@ -10,14 +10,19 @@
 //! logic (`load serve`), with which the others are compared. A server whose command contains `{data}` is
 //! measured for inserts to the disk only.
 //!
+//! `load scale PROGRAM` measures how the emulator and the client grow with the number of rows, and `load founding
+//! PROGRAM` the figures of the documents that this project was created from.
+//!
 //! It runs on Linux only, since the memory and the processor time of a server come from `/proc`.
 
 #![allow(clippy::print_stdout, reason = "the figures are its output")]
 
 mod canned;
 mod connection;
+mod founding;
 mod load;
 mod requests;
+mod scale;
 mod server;
 
 use std::io::{Error, Result};
@@ -73,8 +78,14 @@ fn main() -> Result<()> {
         let port = arguments.next().and_then(|port| port.parse().ok());
         return canned::serve(port.ok_or_else(usage)?);
     }
-    let options = options(arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if arguments.next_if_eq("scale").is_some() {
+        return runtime.block_on(scale::run(&arguments.collect::<Vec<_>>()));
+    }
+    if arguments.next_if_eq("founding").is_some() {
+        return runtime.block_on(founding::run(&arguments.collect::<Vec<_>>()));
+    }
+    let options = options(arguments)?;
     runtime.block_on(compare(&options))
 }
 

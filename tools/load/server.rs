@@ -2,15 +2,20 @@
 
 use std::io::{Error, Result};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::requests::Requests;
 
+/// The longest time from the start of a process to its first response.
+const LONGEST_START: Duration = Duration::from_secs(120);
+
 /// A running server.
 pub(crate) struct Server {
+    /// The program and its arguments.
+    command: Vec<String>,
     process: Child,
     /// The folder for its data, which is removed at the end.
     data: Option<PathBuf>,
@@ -30,25 +35,44 @@ impl Server {
         let data = command.contains("{data}").then_some(data);
         let folder = data.as_ref().map_or_else(String::new, |data| data.display().to_string());
         let command = command.replace("{data}", &folder);
-        let mut words = command.split_whitespace();
-        let program = words.next().ok_or_else(|| Error::other("no command"))?;
-        let list = Requests::to(port).list_tables().await;
+        let command: Vec<_> = command.split_whitespace().map(str::to_owned).collect();
         let begun = Instant::now();
-        let process = Command::new(program).args(words).stdout(Stdio::null()).spawn()?;
-        let mut server = Self { process, data, port, start: Duration::ZERO };
-        while begun.elapsed() < Duration::from_secs(30) {
-            if let Ok(mut connection) = Connection::open(port).await
+        let mut server =
+            Self { process: spawn(&command)?, command, data, port, start: begun.elapsed() };
+        server.wait(begun).await?;
+        Ok(server)
+    }
+
+    /// Kills the process and starts it again with the same data.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait()?;
+        let begun = Instant::now();
+        self.process = spawn(&self.command)?;
+        self.wait(begun).await
+    }
+
+    /// Waits for the first response.
+    async fn wait(&mut self, begun: Instant) -> Result<()> {
+        let list = Requests::to(self.port).list_tables().await;
+        while begun.elapsed() < LONGEST_START {
+            if let Ok(mut connection) = Connection::open(self.port).await
                 && connection
                     .send(&list)
                     .await
                     .is_ok_and(|head| head.status().is_ok_and(|it| it == 200))
             {
-                server.start = begun.elapsed();
-                return Ok(server);
+                self.start = begun.elapsed();
+                return Ok(());
             }
             tokio::time::sleep(Duration::from_micros(500)).await;
         }
         Err(Error::other("the server does not respond"))
+    }
+
+    /// The folder for its data.
+    pub(crate) fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
     }
 
     /// The number of commits to its data so far, from its health page. `None` if the page does not report it.
@@ -66,10 +90,7 @@ impl Server {
 
     /// The bytes of memory in use.
     pub(crate) fn memory(&self) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        kib.map(|kib| kib * 1024).ok_or_else(|| Error::other("no VmRSS"))
+        memory_of(&self.process.id().to_string(), "VmRSS:")
     }
 
     /// The seconds of processor time used so far.
@@ -84,6 +105,19 @@ impl Server {
             _ => Err(Error::other("no processor time")),
         }
     }
+}
+
+fn spawn(command: &[String]) -> Result<Child> {
+    let (program, arguments) = command.split_first().ok_or_else(|| Error::other("no command"))?;
+    Command::new(program).args(arguments).stdout(Stdio::null()).spawn()
+}
+
+/// A field of the status of a process, in bytes.
+pub(crate) fn memory_of(process: &str, field: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024).ok_or_else(|| Error::other(format!("no {field}")))
 }
 
 impl Drop for Server {
