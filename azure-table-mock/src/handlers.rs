@@ -23,10 +23,10 @@ use std::time::SystemTime;
 use http::{HeaderName, Method, StatusCode, header};
 
 pub(super) use self::cors::{add_cors_headers, allows};
-pub(super) use self::entities::entity_with_keys;
 use self::exchange::Exchange;
 #[cfg(test)]
 pub(super) use self::exchange::write_token;
+pub(super) use self::new_row::entity_with_keys;
 pub(super) use self::query::Scan;
 use crate::authorize::{CHALLENGE, authorize};
 use crate::core::{Core, ServiceClock};

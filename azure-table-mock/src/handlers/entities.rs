@@ -9,13 +9,12 @@ use super::new_row::new_row;
 use super::query::Scan;
 use crate::check::{check_keys, check_properties};
 use crate::core::Core;
-use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
 use crate::filter::PlanKind;
 use crate::payload::Item;
 use crate::reply::ResponseDraft;
-use crate::request::{EntityBody, EntityPath, RequestBody, Resource};
-use crate::row::{Properties, StoredKey};
+use crate::request::{EntityBody, EntityPath, Resource};
+use crate::row::StoredKey;
 use crate::select::Select;
 use crate::store::{AppliedWrite, Precondition, RowChange, RowUpdate, StagedWrite};
 use crate::wire::Operation;
@@ -87,20 +86,6 @@ fn insertion<'a>(
     let (key, row) =
         new_row(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
     Ok(StagedWrite::new(key, RowChange::Insert(row)))
-}
-
-/// Reads and checks an entity whose keys are in the body.
-pub(crate) fn entity_with_keys(
-    dialect: ServiceDialect,
-    max_key_units: usize,
-    body: RequestBody<'_>,
-) -> Result<(StoredKey, Properties<'_>), Failure> {
-    let ((partition_key, row_key), mut properties) = EntityBody::parse(body)?.into_keys()?;
-    let key = StoredKey::new(partition_key, row_key);
-    check_keys(dialect, &key, max_key_units)?;
-    dialect.remove_system_properties(&mut properties);
-    check_properties(dialect, &key, &properties)?;
-    Ok((key, properties))
 }
 
 fn deletion<'a>(

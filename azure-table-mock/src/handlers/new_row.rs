@@ -1,16 +1,15 @@
-//! The key and the row of an insert.
+//! Entities whose keys are in the body.
 
 use std::borrow::Cow;
 
-use super::entities::entity_with_keys;
-use crate::check::check_keys;
+use crate::check::{check_keys, check_properties};
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmCow;
 use crate::entity::Annotation;
 use crate::failure::Failure;
 use crate::limits::{EntitySize, check_property_name};
-use crate::request::{self, RequestBody};
-use crate::row::StoredKey;
+use crate::request::{self, EntityBody, RequestBody};
+use crate::row::{Properties, StoredKey};
 use crate::store::{RowText, RowWriter};
 use crate::wire::json_read::{ReadProperty, read_properties};
 
@@ -74,6 +73,20 @@ fn usual_row(max_key_units: usize, body: &[u8]) -> Option<(StoredKey, RowText)> 
     let (key, writer, size) = row?;
     dialect.check_size(size).ok()?;
     Some((key, writer.finish()))
+}
+
+/// Reads and checks an entity whose keys are in the body.
+pub(crate) fn entity_with_keys(
+    dialect: ServiceDialect,
+    max_key_units: usize,
+    body: RequestBody<'_>,
+) -> Result<(StoredKey, Properties<'_>), Failure> {
+    let ((partition_key, row_key), mut properties) = EntityBody::parse(body)?.into_keys()?;
+    let key = StoredKey::new(partition_key, row_key);
+    check_keys(dialect, &key, max_key_units)?;
+    dialect.remove_system_properties(&mut properties);
+    check_properties(dialect, &key, &properties)?;
+    Ok((key, properties))
 }
 
 #[cfg(test)]

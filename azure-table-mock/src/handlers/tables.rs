@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use http::StatusCode;
 
-use super::entities::entity_with_keys;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
+use super::new_row::entity_with_keys;
 use super::query::filter;
 use super::token;
 use crate::core::Core;
