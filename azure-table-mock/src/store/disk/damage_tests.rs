@@ -180,3 +180,30 @@ fn damaged_files_open_unchanged_or_are_refused() {
     println!("{counts}");
     assert!(opened > 0 && refused > 0, "{counts}");
 }
+
+/// Bytes between two records end the valid ones, although those after them continue the chain of checksums.
+#[test]
+fn bytes_between_records_are_refused() {
+    const RECORDS_AT: usize = 4096;
+    const HEAD: usize = 20;
+    let file = TestFile::new("inserted");
+    fill(&file.0);
+    let original = fs::read(&file.0).unwrap();
+    let mut starts = vec![RECORDS_AT];
+    while let Some(length) = original.get(starts[starts.len() - 1]..).and_then(<[u8]>::first_chunk)
+    {
+        let length = u32::from_le_bytes(*length) as usize;
+        starts.push(starts[starts.len() - 1] + HEAD + length);
+    }
+    assert!(starts.len() > 100 && starts.last() == Some(&original.len()), "{starts:?}");
+    for ends in starts.windows(2).step_by(37) {
+        let record = &original[ends[0]..ends[1]];
+        for inserted in [&[0; HEAD], record] {
+            let bytes = [&original[..ends[1]], inserted, &original[ends[1]..]].concat();
+            fs::write(&file.0, &bytes).unwrap();
+            let is_last = ends[1] == original.len();
+            assert_eq!(open(&file.0).is_ok(), is_last, "{ends:?}");
+            assert!(is_last || fs::read(&file.0).unwrap() == bytes, "the file is unchanged");
+        }
+    }
+}

@@ -37,8 +37,9 @@ const MARK_AT: u64 = 512;
 const MARK_BYTES: usize = 8 + 8 + 2 * CHECKSUM_BYTES;
 const RECORDS_AT: u64 = 4096;
 const CHECKSUM_BYTES: usize = 16;
-/// The number of records that are read in one step, and the number of steps before the first one is applied.
-const BATCH_RECORDS: usize = 64;
+/// Records are passed to the thread that applies them once they have this size together.
+const BATCH_BYTES: usize = 64 * 1024;
+/// The number of batches that wait for it.
 const BATCHES_AHEAD: usize = 4;
 
 type Checksum = [u8; CHECKSUM_BYTES];
@@ -107,7 +108,8 @@ impl Log {
         let (to_apply, batches) = sync_channel(BATCHES_AHEAD);
         let end = thread::scope(|scope| {
             let mut records = Records::new(&file, start, length)?;
-            let reader = scope.spawn(move || records.read_ahead(&to_apply).map(|()| records.at));
+            let read_all = move || records.read_ahead(&to_apply).map(|()| records.at);
+            let reader = thread::Builder::new().spawn_scoped(scope, read_all)?;
             for (at, content) in batches.into_iter().flatten() {
                 is_marked |= at == mark.end;
                 read(&content).ok_or(OpenError::Damaged { at: at.offset })?;
@@ -227,7 +229,7 @@ impl Log {
 
     /// Adds a record to the next commit.
     pub(super) fn add(&mut self, content: &[u8]) {
-        // The largest content is one transaction, far below 4 GiB.
+        // The largest content is one transaction or a few rows of a snapshot, far below 4 GiB.
         let length = u32::try_from(content.len()).unwrap_or(u32::MAX).to_le_bytes();
         let checksum = checksum(&[&self.next.checksum, &length, content]);
         for bytes in [&length[..], &checksum, content] {
@@ -403,19 +405,26 @@ impl<'f> Records<'f> {
         Ok(Self { reader, at, length })
     }
 
-    /// Sends the records to another thread, which applies them meanwhile, until it stops.
+    /// Sends the records up to the first invalid one to the thread that applies them, until it stops.
     fn read_ahead(&mut self, to_apply: &SyncSender<Batch>) -> io::Result<()> {
-        loop {
-            let mut batch = Batch::with_capacity(BATCH_RECORDS);
-            while batch.len() < BATCH_RECORDS {
+        let mut is_end = false;
+        while !is_end {
+            let (mut batch, mut bytes) = (Batch::new(), 0);
+            while bytes < BATCH_BYTES && !is_end {
                 let at = self.at;
-                let Some(content) = self.next()? else { break };
-                batch.push((at, content));
+                match self.next()? {
+                    Some(content) => {
+                        bytes += content.len();
+                        batch.push((at, content));
+                    }
+                    None => is_end = true,
+                }
             }
-            if batch.is_empty() || to_apply.send(batch).is_err() {
-                return Ok(());
+            if to_apply.send(batch).is_err() {
+                break;
             }
         }
+        Ok(())
     }
 
     /// Returns the content of the next record. `None` if there is no valid one.
