@@ -91,7 +91,7 @@ impl FaultPlan {
         }
         let subject = FaultSubject::of(request);
         let seed = state.seed;
-        let mut is_struck = false;
+        let (mut is_struck, mut is_throttled) = (false, false);
         for active in &mut state.active {
             let fault = &active.fault;
             if host == Host::ResponsesOnly && fault.kind.needs_connection()
@@ -115,9 +115,11 @@ impl FaultPlan {
                     effects.delay_reply = effects.delay_reply.saturating_add(*by);
                 }
                 FaultKind::Throttle(limit, replacement) => {
-                    if active.buckets.take(*limit, &subject, now) {
+                    // A request that one limit refuses does not count against the others.
+                    if is_throttled || active.buckets.take(*limit, &subject, now) {
                         continue;
                     }
+                    is_throttled = true;
                     effects.replacement = Some(replacement.of_throttling(request.dialect));
                 }
                 _ if is_struck => continue,
