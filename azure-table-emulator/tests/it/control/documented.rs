@@ -61,5 +61,5 @@ async fn every_fault_in_the_page_exists() {
             count += 1;
         }
     }
-    assert_eq!(count, 20);
+    assert_eq!(count, 21);
 }
