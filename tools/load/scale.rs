@@ -68,9 +68,12 @@ pub(crate) struct Rows {
 struct Figures(Vec<(String, Vec<String>)>);
 
 pub(crate) async fn run(arguments: &[String]) -> Result<()> {
-    let usage = || Error::other("load scale PROGRAM [ROWS [SECONDS]]");
+    let usage = || Error::other("load scale PROGRAM [ROWS [SECONDS]], with at least 10000 rows");
     let program = arguments.first().ok_or_else(usage)?;
     let rows = arguments.get(1).map_or(Ok(10_000_000), |text| text.parse()).map_err(|_| usage())?;
+    if rows < SMALLEST {
+        return Err(usage());
+    }
     let seconds = arguments.get(2).map_or(Ok(3.0), |text| text.parse()).map_err(|_| usage())?;
     let time = Duration::from_secs_f64(seconds);
     let sizes: Vec<u32> = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(10))
