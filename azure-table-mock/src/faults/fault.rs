@@ -194,7 +194,8 @@ impl Fault {
         Self::limited(RateLimit::Partition(entities_per_second))
     }
 
-    /// The same as [`throttle`](Self::throttle) with one limit for all partitions of the account.
+    /// 503 `ServerBusy` for requests beyond this many entities per second in all partitions of the account together.
+    /// Bursts, transactions and queries count as for [`throttle`](Self::throttle).
     pub const fn throttle_account(entities_per_second: u32) -> Self {
         Self::limited(RateLimit::Account(entities_per_second))
     }

@@ -238,6 +238,7 @@ impl Table {
         let mut partitions = write(&self.partitions);
         for AppliedWrite { key, row } in written {
             let partition = &*key.partition;
+            // Memory for the key is allocated for a new partition only.
             let rows = match partitions.get_mut(&partition as &dyn KeyText) {
                 Some(rows) => rows,
                 None => partitions.entry(OrderedKey(partition.into())).or_default(),
