@@ -121,12 +121,13 @@ impl TableContext {
         applied_earlier.extend(applied);
         let refusal = Refusal::new(&group, &error, matching_state, applied_earlier);
         let follow_up = self.conclude(&group, &refusal, applied_earlier, options);
-        if is_resolved {
-            trace.resolved();
-            trace.finish(Ok(()));
-        } else {
-            let unknown = group.changes.iter().find_map(|it| self.unknown(it));
-            trace.finish(Err(unknown.unwrap_or(&error)));
+        match group.changes.iter().find_map(|it| self.unknown(it)) {
+            Some(unknown) => trace.finish(Err(unknown)),
+            None if is_resolved => {
+                trace.resolved();
+                trace.finish(Ok(()));
+            }
+            None => trace.finish(Err(&error)),
         }
         follow_up
     }
@@ -202,22 +203,21 @@ impl TableContext {
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
-        let is_applied = |it: &&Candidate| applied_earlier.contains_key(&it.id);
-        let (mut again, rest): (Vec<_>, Vec<_>) = group.changes.iter().partition(is_applied);
-        let mut is_done = true;
-        for candidate in rest {
+        let (mut again, mut is_done) = (Vec::new(), true);
+        for candidate in &group.changes {
             let id = &candidate.id;
             self.tracker.end_request(id, &group.request, refusal.is_open());
-            match refusal.outcome(candidate, self.tracker.is_unknown(id)) {
-                None => again.push(candidate),
-                Some(outcome) => {
-                    is_done = false;
-                    self.tracker.set_error(id, outcome.error().cloned());
-                    self.set_outcome(candidate, outcome);
-                }
+            let outcome = refusal.outcome(candidate, self.tracker.is_unknown(id));
+            if outcome.is_none() || applied_earlier.contains_key(id) {
+                again.push(candidate);
+            } else {
+                is_done = false;
+            }
+            if let Some(outcome) = outcome {
+                self.tracker.set_error(id, outcome.error().cloned());
+                self.set_outcome(candidate, outcome);
             }
         }
-        again.sort_by_key(|candidate| candidate.result);
         let follow_up = self.replan(again.into_iter(), applied_earlier, options);
         FollowUp { is_done: is_done && follow_up.is_done, ..follow_up }
     }

@@ -30,9 +30,12 @@ pub(crate) struct OpenChange {
 impl OpenChange {
     /// Whether both would leave the same rows, with the same write ids.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
-        self.wire == other.wire
-            && self.condition == other.condition
-            && self.has_rows_of(&other.request)
+        self.is_copy_of(other) && self.has_rows_of(&other.request)
+    }
+
+    /// Whether both would leave the same row.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        self.wire == other.wire && self.condition == other.condition
     }
 
     /// Whether a request writes the same rows in the same order.
@@ -103,19 +106,79 @@ impl OpenChanges {
         self.changes.retain(|it| it.is_of(request) || !it.repeats(&open));
     }
 
-    /// Removes the change of a request that was applied, those before it, and those under an earlier ETag, which the
-    /// service refuses from here on. One of those before it, without a condition, may still arrive; like the write of
-    /// another program, it is then a conflict of the next change.
+    /// Removes the change of a request that was applied, those before it, and later copies of it. One without a condition
+    /// may still arrive; like the write of another program, it is then a conflict of the next change.
+    ///
+    /// Another later change stays open, unless the ETag of the applied one excludes it.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
-        let applied = self.changes.iter().position(|open| open.is_of(request));
-        self.changes.drain(..applied.map_or(0, |at| at + 1));
-        self.changes.retain(|open| !open.is_fenceable());
-        self.is_unknown = false;
+        let at = self.changes.iter().position(|open| open.is_of(request));
+        let applied = self.changes.drain(..at.map_or(0, |at| at + 1)).next_back();
+        if let Some(applied) = applied {
+            // The row had this ETag until then, and has another one since.
+            let is_excluded = |open: &OpenChange| applied.is_fenceable() && open.is_fenceable();
+            self.changes.retain(|open| !is_excluded(open) && !open.is_copy_of(&applied));
+        }
+        self.is_unknown &= !self.changes.is_empty();
     }
 
     /// Removes the change of a request that was not applied.
     pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
         self.changes.retain(|open| !open.is_of(request));
         self.is_unknown &= !self.changes.is_empty();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::change::Add;
+    use super::*;
+    use crate::edm::EdmValue;
+    use crate::entity::EntityKey;
+    use crate::operation::Target;
+    use crate::operation::transaction::Batch;
+    use crate::wire::Protocol;
+
+    fn request() -> Arc<Request> {
+        let mut batch = Batch::new(Target::of_test(Protocol::default()));
+        batch.delete(&EntityKey::new("p", "r"), &IfMatch::Any).unwrap();
+        Arc::new(batch.finish().unwrap())
+    }
+
+    fn change(value: i32, condition: Option<&str>) -> OpenChange {
+        let values = Arc::new([("A".to_owned(), EdmValue::from(value))].into());
+        let change = match condition {
+            Some(_) => Change::Merge(values),
+            None => Change::Add(Add::InsertOrMerge, values),
+        };
+        let now = Instant::now();
+        OpenChange {
+            change: change.clone(),
+            wire: Wire { change, write_id: None },
+            condition: condition.map(|tag| IfMatch::Tag(tag.into())),
+            request: request(),
+            sent: now..now + Duration::from_secs(60),
+            update: None,
+        }
+    }
+
+    #[test]
+    fn later_changes_stay_open_unless_the_applied_one_settles_them() {
+        for (what, applied, later, is_left) in [
+            ("another upsert", change(1, None), change(2, None), true),
+            ("a copy, in a request about other rows", change(1, None), change(1, None), false),
+            ("under the same ETag", change(1, Some("t")), change(2, Some("t")), false),
+            ("without a condition", change(1, Some("t")), change(2, None), true),
+            // The upsert may have arrived after the update.
+            ("an update after an upsert", change(1, None), change(2, Some("t")), true),
+        ] {
+            let mut open = OpenChanges::default();
+            open.begin(applied.clone());
+            open.begin(later.clone());
+            open.applied(&applied.request);
+            let stays = open.of(&later.request).is_some();
+            assert_eq!((stays, open.is_unknown()), (is_left, is_left), "{what}");
+        }
     }
 }
