@@ -142,10 +142,11 @@ impl<'c> Rounds<'c> {
                     }
                 }
                 WriteOutcome::Unknown(_) => {
-                    self.doubtful.insert(id);
+                    self.doubtful.insert(id.clone());
                     if self.is_over() {
                         return false;
                     }
+                    self.leave(id);
                 }
                 _ => {}
             }
@@ -201,6 +202,11 @@ impl<'c> Rounds<'c> {
     fn fail(&mut self, at: usize, error: Error) {
         let Some(id) = self.identity(&self.results[at]) else { return };
         self.results[at].outcome = WriteOutcome::Failed(error.into());
+        self.leave(id);
+    }
+
+    /// Sends the change of an entity in no later round, nor the changes in the same transaction.
+    fn leave(&mut self, id: Identity) {
         if self.options.mode == Mode::PerPartition {
             let ids = self.results.iter().filter_map(|result| self.identity(result));
             let ids: Vec<_> = ids.filter(|other| other.partition() == id.partition()).collect();
