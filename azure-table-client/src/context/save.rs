@@ -12,8 +12,8 @@ use super::TableContext;
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveReport};
-use super::settle::{applied, dropped, may_still_be_applied, not_sent};
-use super::tracker::{Change, Identity, Sending};
+use super::settle::{dropped, may_still_be_applied, not_sent};
+use super::tracker::{Identity, Sending};
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, WriteOutcome, WriteResult};
@@ -110,13 +110,11 @@ impl TableContext {
         }
         // The save ended before these changes were sent. A request about other changes has shown that they were applied.
         for candidate in waiting.iter().flat_map(|group| &group.changes) {
-            if let Some((etag, confirmation)) = applied_earlier.remove(&candidate.id) {
-                let etag = etag.filter(|_| candidate.change != Change::Delete);
-                if !self.has_change(&candidate.id, options) {
-                    self.set_outcome(candidate, applied((etag, confirmation)));
-                } else if !self.tracker.is_unknown(&candidate.id) {
-                    self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent()));
-                }
+            let Some(applied) = applied_earlier.remove(&candidate.id) else { continue };
+            if !self.has_change(&candidate.id, options) {
+                self.set_applied(candidate, Some(applied));
+            } else if !self.tracker.is_unknown(&candidate.id) {
+                self.set_outcome(candidate, WriteOutcome::NotAttempted(not_sent()));
             }
         }
     }

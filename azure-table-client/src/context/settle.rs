@@ -96,7 +96,9 @@ impl TableContext {
                 }
                 Ok(mut findings) => {
                     let is_absent = !findings.rows.contains_key(&key);
-                    let own = findings.applied.remove(&id).map(applied);
+                    let own =
+                        findings.applied.remove(&id).filter(|_| !self.tracker.is_unknown(&id));
+                    let own = own.map(applied);
                     if let Some(own) = own.or_else(|| self.unresolved(&id, is_absent, options)) {
                         self.report(sent, own);
                     }
@@ -131,6 +133,7 @@ impl TableContext {
         for (id, sent) in others {
             if let Some(found) = findings.applied.remove(&id)
                 && !self.has_change(&id, options)
+                && !self.tracker.is_unknown(&id)
             {
                 self.report(sent, applied(found));
             }

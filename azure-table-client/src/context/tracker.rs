@@ -133,12 +133,18 @@ impl Tracked {
         self.error.as_ref()
     }
 
-    pub(crate) const fn is_unknown(&self) -> bool {
-        self.open.is_unknown()
+    /// Whether the outcome of a change that was sent is unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
+        !self.open.all().is_empty()
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
         self.pending == Pending::Delete
+    }
+
+    /// Whether the change cannot be sent since the ETag of the row is not known.
+    pub(crate) fn lacks_etag(&self) -> bool {
+        matches!(self.pending, Pending::Update | Pending::Delete) && self.condition.is_none()
     }
 
     /// Whether a projection left columns out.

@@ -8,12 +8,12 @@ use azure_table_client::clock::TokioClock;
 use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
 use azure_table_client::mock::Fault;
 use azure_table_client::transport::TransportErrorKind;
-use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, Outcome, RetryPolicy};
 use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, is_write, on};
 
 use super::{Blog, KEY, MockTableService, blog, service, stored};
 
-fn lost() -> Step {
+pub(super) fn lost() -> Step {
     Step::fail(TransportErrorKind::Interrupted)
 }
 
@@ -24,7 +24,11 @@ fn virtual_time() -> MockTableService {
 }
 
 /// A context whose writes follow the script.
-fn context(mock: &MockTableService, transport: &Arc<Scripted>, has_ids: bool) -> TableContext {
+pub(super) fn context(
+    mock: &MockTableService,
+    transport: &Arc<Scripted>,
+    has_ids: bool,
+) -> TableContext {
     let client = mock.client_builder().transport(Arc::clone(transport) as Arc<_>);
     let client = client.retry(RetryPolicy::none());
     let client = if has_ids { client.write_id_column("WriteId") } else { client };
@@ -38,7 +42,7 @@ fn scripted(
     Scripted::new(mock.transport(), on(is_write, in_turn(writes)))
 }
 
-fn row(columns: &[(&str, i32)]) -> DynamicEntity {
+pub(super) fn row(columns: &[(&str, i32)]) -> DynamicEntity {
     let mut row = DynamicEntity::new(KEY.0, KEY.1);
     for (name, value) in columns {
         row.set(*name, *value);
@@ -47,7 +51,7 @@ fn row(columns: &[(&str, i32)]) -> DynamicEntity {
 }
 
 /// A context that inserted two rows in a transaction. Both are applied; the response is lost, and the rows cannot be read.
-async fn with_unknown_transaction(mock: &MockTableService) -> TableContext {
+pub(super) async fn with_unknown_transaction(mock: &MockTableService) -> TableContext {
     let transport = Scripted::new(mock.transport(), in_turn([Step::lose_reply(), lost()]));
     let mut ctx = context(mock, &transport, true);
     ctx.add(&blog("1", "mine")).unwrap();
@@ -238,39 +242,6 @@ async fn a_proved_change_is_reported_by_a_save_that_ends_early() {
     let results = &error.report.results;
     assert!(matches!(results[0].outcome, WriteOutcome::Failed(_)), "{}", error.report);
     assert!(matches!(results[1].outcome, WriteOutcome::Applied { .. }), "{}", error.report);
-}
-
-/// The rows prove an earlier change. The later one, in a transaction that has no proof, stays unknown.
-#[tokio::test]
-async fn the_proof_of_an_earlier_change_does_not_settle_a_later_one() {
-    let (mock, blogs) = service().await;
-    let transport = Scripted::new(mock.transport(), in_turn([Step::lose_reply(), lost()]));
-    let mut ctx = context(&mock, &transport, false);
-    ctx.table_named::<DynamicEntity>("Blogs").add_or_merge(&row(&[("A", 1)])).unwrap();
-    ctx.save_changes().await.unwrap_err();
-    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 1), ("B", 2)])).unwrap();
-    ctx.add(&blog("2", "mine")).unwrap();
-    let theirs = async move {
-        blogs.replace(&blog("2", "theirs"), IfMatch::Any).await.unwrap();
-    };
-    transport.play(on(is_batch, in_turn([Step::lose_reply().then(theirs)])));
-    let report = ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err().report;
-    for result in &report.results {
-        let WriteOutcome::Unknown(error) = &result.outcome else { panic!("{report:?}") };
-        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
-    }
-    assert_eq!(
-        (report.results.len(), stored(&mock).get(KEY).await.unwrap().get("B")),
-        (2, Some(Ok(2)))
-    );
-    let state = |ctx: &TableContext, key: &str| {
-        ctx.entries().iter().find(|entry| entry.key().row_key == key).unwrap().state()
-    };
-    assert_eq!(state(&ctx, KEY.1), EntityState::Unknown);
-    // The row now shows the later change, too.
-    ctx.detach(&blog("2", "")).unwrap();
-    ctx.save_changes().await.unwrap();
-    assert_eq!(state(&ctx, KEY.1), EntityState::Unchanged);
 }
 
 /// The confirmation of a save counts, also if the save is dropped while it reads the missing ETags.

@@ -9,6 +9,7 @@ mod losses;
 mod merge_options;
 mod model;
 mod proof;
+mod proved_earlier;
 mod replace;
 mod saves;
 mod transitions;

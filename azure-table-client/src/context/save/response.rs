@@ -241,18 +241,13 @@ impl TableContext {
                 let (tracker, clock) = (&self.tracker, &self.core.clock);
                 plan::candidate(tracker, clock, (id, tracked), options, hook, candidate.result)
             });
-            match (next, applied) {
+            match next {
                 // The program changed the entity again after that request.
-                (Ok(Some(change)), _) => again.push(change),
-                (Ok(None), Some((etag, confirmation))) => {
-                    let etag = etag.filter(|_| candidate.change != Change::Delete);
-                    let outcome = WriteOutcome::Applied { etag, confirmation };
-                    self.set_outcome(candidate, outcome);
-                }
-                (Ok(None), None) => {}
-                (Err(error), _) => {
+                Ok(Some(change)) => again.push(change),
+                Ok(None) => is_done &= self.set_applied(candidate, applied),
+                Err(error) => {
                     is_done = false;
-                    self.set_outcome(candidate, WriteOutcome::Failed(error.into()));
+                    self.set_failed(candidate, &error);
                 }
             }
         }
@@ -260,10 +255,32 @@ impl TableContext {
             Ok(again) => FollowUp { is_done, again },
             Err(error) => {
                 for candidate in &again {
-                    self.set_outcome(candidate, WriteOutcome::Failed(error.clone().into()));
+                    self.set_failed(candidate, &error);
                 }
                 FollowUp { is_done: false, again: Vec::new() }
             }
+        }
+    }
+
+    /// Records that an earlier request applied a change of which nothing is left to send. Returns `false` if a later request
+    /// about the entity is open, so that the outcome stays unknown.
+    pub(super) fn set_applied(
+        &mut self,
+        candidate: &Candidate,
+        applied: Option<(Option<ETag>, Confirmation)>,
+    ) -> bool {
+        let is_known = !self.tracker.is_unknown(&candidate.id);
+        if is_known && let Some((etag, confirmation)) = applied {
+            let etag = etag.filter(|_| candidate.change != Change::Delete);
+            self.set_outcome(candidate, WriteOutcome::Applied { etag, confirmation });
+        }
+        is_known
+    }
+
+    /// Records that a change cannot be sent, unless a request about the entity is open: the outcome stays unknown.
+    fn set_failed(&mut self, candidate: &Candidate, error: &Error) {
+        if !self.tracker.is_unknown(&candidate.id) {
+            self.set_outcome(candidate, WriteOutcome::Failed(error.clone().into()));
         }
     }
 }

@@ -86,12 +86,7 @@ impl Tracked {
 
     /// Whether the outcome of a change is unknown, and no request can be sent to resolve it.
     pub(crate) fn is_unsendable(&self) -> bool {
-        self.is_unknown()
-            && match self.pending {
-                Pending::Nothing => true,
-                Pending::Delete => self.condition.is_none(),
-                Pending::Add(_) | Pending::Update => false,
-            }
+        self.is_unknown() && (self.pending == Pending::Nothing || self.lacks_etag())
     }
 
     /// Returns the change to send; `None` if there is nothing to do.

@@ -169,7 +169,7 @@ impl Tracker {
         let tracked = self.tracked(table, key)?;
         match tracked.pending {
             // The insert was never sent.
-            Pending::Add(_) if !tracked.is_unknown() && tracked.open_changes().is_empty() => {
+            Pending::Add(_) if !tracked.is_unknown() => {
                 self.detach(table, key);
             }
             Pending::Delete => {}

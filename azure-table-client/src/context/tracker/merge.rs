@@ -169,7 +169,14 @@ impl Tracker {
             return server;
         };
         // An open change may be newer than the row.
-        let option = if tracked.is_unknown() { MergeOption::AppendOnly } else { option };
+        let option = if tracked.is_unknown() {
+            if option != MergeOption::AppendOnly && tracked.lacks_etag() {
+                tracked.condition = Some(IfMatch::Tag(etag.clone()));
+            }
+            MergeOption::AppendOnly
+        } else {
+            option
+        };
         match option {
             MergeOption::NoTracking => return server,
             MergeOption::AppendOnly => tracked.add_columns(&server, known),

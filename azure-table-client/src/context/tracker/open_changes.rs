@@ -30,12 +30,25 @@ pub(crate) struct OpenChange {
 impl OpenChange {
     /// Whether both would leave the same rows, with the same write ids.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
-        self.is_copy_of(other) && self.has_rows_of(&other.request)
+        self.wire == other.wire
+            && self.condition == other.condition
+            && self.has_rows_of(&other.request)
     }
 
-    /// Whether both would leave the same row.
-    fn is_copy_of(&self, other: &Self) -> bool {
-        self.wire == other.wire && self.condition == other.condition
+    /// Whether nothing of this change is left once `applied` is, an earlier change.
+    fn is_settled_by(&self, applied: &Self) -> bool {
+        // The row had the ETag until `applied` replaced it.
+        let is_excluded = self.is_fenceable() && self.condition == applied.condition;
+        is_excluded || self.is_same_change(applied)
+    }
+
+    /// Whether both are the same change of the program, although in other requests or with other write ids.
+    fn is_same_change(&self, other: &Self) -> bool {
+        let is_same_update = match (&self.update, &other.update) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others),
+            (own, others) => own.is_none() && others.is_none(),
+        };
+        is_same_update && self.change == other.change && self.condition == other.condition
     }
 
     /// Whether a request writes the same rows in the same order.
@@ -58,19 +71,11 @@ impl OpenChange {
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenChanges {
     changes: Vec<OpenChange>,
-    /// Whether the outcome of the last change that was sent is unknown.
-    is_unknown: bool,
-    /// The value of `is_unknown` before the change in flight.
-    was_unknown: bool,
 }
 
 impl OpenChanges {
     pub(super) fn all(&self) -> &[OpenChange] {
         &self.changes
-    }
-
-    pub(super) const fn is_unknown(&self) -> bool {
-        self.is_unknown
     }
 
     pub(super) fn of(&self, request: &Arc<Request>) -> Option<&OpenChange> {
@@ -85,8 +90,6 @@ impl OpenChanges {
 
     /// Records a change that is about to be sent.
     pub(super) fn begin(&mut self, open: OpenChange) {
-        self.was_unknown = self.is_unknown || !self.changes.is_empty();
-        self.is_unknown = true;
         // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
         let last = self.changes.iter().rposition(|earlier| earlier.repeats(&open));
         let mut at = 0..;
@@ -94,10 +97,9 @@ impl OpenChanges {
         self.changes.push(open);
     }
 
-    /// Closes the change of a request that the service refused.
+    /// Removes the change of a request that was not applied.
     pub(super) fn close(&mut self, request: &Arc<Request>) {
         self.changes.retain(|open| !open.is_of(request));
-        self.is_unknown = self.was_unknown && !self.changes.is_empty();
     }
 
     /// Leaves the change of a request open, in place of an earlier one that it repeats.
@@ -106,31 +108,24 @@ impl OpenChanges {
         self.changes.retain(|it| it.is_of(request) || !it.repeats(&open));
     }
 
-    /// Removes the change of a request that was applied, those before it, and later copies of it. One without a condition
-    /// may still arrive; like the write of another program, it is then a conflict of the next change.
-    ///
-    /// Another later change stays open, unless the ETag of the applied one excludes it.
+    /// Removes the change of a request that was applied, those before it, and later ones that it settles. One without a
+    /// condition may still arrive; like the write of another program, it is then a conflict of the next change.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
+        // A confirmed change that is no longer in the list was the last one.
         let at = self.changes.iter().position(|open| open.is_of(request));
-        let applied = self.changes.drain(..at.map_or(0, |at| at + 1)).next_back();
+        let count = at.map_or(self.changes.len(), |at| at + 1);
+        let applied = self.changes.drain(..count).next_back();
         if let Some(applied) = applied {
-            // The row had this ETag until then, and has another one since.
-            let is_excluded = |open: &OpenChange| applied.is_fenceable() && open.is_fenceable();
-            self.changes.retain(|open| !is_excluded(open) && !open.is_copy_of(&applied));
+            self.changes.retain(|open| !open.is_settled_by(&applied));
         }
-        self.is_unknown &= !self.changes.is_empty();
-    }
-
-    /// Removes the change of a request that was not applied.
-    pub(super) fn not_applied(&mut self, request: &Arc<Request>) {
-        self.changes.retain(|open| !open.is_of(request));
-        self.is_unknown &= !self.changes.is_empty();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use uuid::Uuid;
 
     use super::super::change::Add;
     use super::*;
@@ -163,22 +158,54 @@ mod tests {
         }
     }
 
+    /// Two changes, the earlier of which is known to be applied. Returns whether the later one stays open.
+    fn stays_open(applied: &OpenChange, later: &OpenChange) -> bool {
+        let mut open = OpenChanges::default();
+        open.begin(applied.clone());
+        open.begin(later.clone());
+        open.applied(&applied.request);
+        open.of(&later.request).is_some()
+    }
+
     #[test]
     fn later_changes_stay_open_unless_the_applied_one_settles_them() {
+        let with_id = |id| {
+            let mut change = change(1, None);
+            change.wire.write_id = Some(Uuid::from_u128(id));
+            change
+        };
+        let updated = || OpenChange { update: Some(Arc::default()), ..change(1, None) };
         for (what, applied, later, is_left) in [
             ("another upsert", change(1, None), change(2, None), true),
-            ("a copy, in a request about other rows", change(1, None), change(1, None), false),
+            (
+                "the same change, in a request about other rows",
+                change(1, None),
+                change(1, None),
+                false,
+            ),
+            ("the same change, with another id", with_id(1), with_id(2), false),
+            ("the same values, by another update", updated(), updated(), true),
             ("under the same ETag", change(1, Some("t")), change(2, Some("t")), false),
+            ("under another ETag", change(1, Some("t")), change(2, Some("u")), true),
             ("without a condition", change(1, Some("t")), change(2, None), true),
             // The upsert may have arrived after the update.
             ("an update after an upsert", change(1, None), change(2, Some("t")), true),
         ] {
-            let mut open = OpenChanges::default();
-            open.begin(applied.clone());
-            open.begin(later.clone());
-            open.applied(&applied.request);
-            let stays = open.of(&later.request).is_some();
-            assert_eq!((stays, open.is_unknown()), (is_left, is_left), "{what}");
+            assert_eq!(stays_open(&applied, &later), is_left, "{what}");
         }
+    }
+
+    /// Another request may have settled the change in flight, before its own response confirms it.
+    #[test]
+    fn a_confirmed_change_settles_all_earlier_ones() {
+        let [first, second, copy] = [change(1, None), change(2, None), change(1, None)];
+        let mut open = OpenChanges::default();
+        for change in [&first, &second, &copy] {
+            open.begin(change.clone());
+        }
+        open.applied(&first.request);
+        assert_eq!(open.all().len(), 1);
+        open.applied(&copy.request);
+        assert!(open.all().is_empty());
     }
 }

@@ -220,7 +220,7 @@ impl Tracker {
                     applied.push((id, row.map(|row| row.etag.clone()), confirmation));
                 }
                 Verdict::NotApplied => {
-                    tracked.open.not_applied(&open.request);
+                    tracked.open.close(&open.request);
                 }
                 Verdict::Unknown { .. } => {}
             }
