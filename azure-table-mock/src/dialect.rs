@@ -133,6 +133,11 @@ impl ServiceDialect {
     ///
     /// [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
     pub(super) fn check_new_property(self, name: &str, value: &EdmCow<'_>) -> Result<(), Failure> {
+        self.check_new_name(name)?;
+        self.check_value(name, value)
+    }
+
+    pub(super) fn check_new_name(self, name: &str) -> Result<(), Failure> {
         match limits::check_property_name(name) {
             Err(LimitError::PropertyNameTooLong { .. }) if self.is_cosmos() => {}
             checked => checked?,
@@ -141,6 +146,10 @@ impl ServiceDialect {
         if name != "etag" {
             self.check_property(name)?;
         }
+        Ok(())
+    }
+
+    pub(super) fn check_value(self, name: &str, value: &EdmCow<'_>) -> Result<(), Failure> {
         match self {
             Self::AzureStorage => Ok(limits::check_value(name, value)?),
             Self::CosmosDb => Ok(()),

@@ -23,6 +23,7 @@ use crate::step::Work;
 use crate::store::StagedWrite;
 use crate::wire::Operation;
 use crate::wire::headers::DATA_SERVICE_VERSION;
+use crate::wire::json_read::PropertyReader;
 use crate::wire::multipart::{Writer, media_type};
 
 /// The typical length of the response to one operation.
@@ -147,8 +148,9 @@ async fn try_apply(
     let mut group = EntityGroup::default();
     let mut exchanges = Vec::with_capacity(count);
     let mut writes: Vec<StagedWrite<'_>> = Vec::with_capacity(count);
+    let mut reader = PropertyReader::default();
     for (index, request) in operations.iter().enumerate() {
-        let (exchange, table, write) = stage(core, request, grant)
+        let (exchange, table, write) = stage(core, request, grant, &mut reader)
             .map_err(|failure| refuse(BatchStep::Check, index, failure))?;
         let is_new = group
             .add(dialect, table, &write.key, &writes)
@@ -183,6 +185,7 @@ fn stage<'a>(
     core: &'a Core,
     request: &'a ParsedRequest<'a>,
     grant: &'a Grant,
+    reader: &mut PropertyReader<'a>,
 ) -> Result<(Exchange<'a>, &'a str, StagedWrite<'a>), Failure> {
     let exchange = Exchange::new(core, request, grant)?;
     let resource = entity_resource(request)?;
@@ -191,7 +194,7 @@ fn stage<'a>(
         return Err(Failure::invalid_input());
     }
     grant.allows(operation, resource.table())?;
-    let (table, write) = staged(core, &exchange)?;
+    let (table, write) = staged(core, &exchange, reader)?;
     Ok((exchange, table, write))
 }
 

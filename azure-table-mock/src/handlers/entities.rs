@@ -18,6 +18,7 @@ use crate::row::StoredKey;
 use crate::select::Select;
 use crate::store::{AppliedWrite, Precondition, RowChange, RowUpdate, StagedWrite};
 use crate::wire::Operation;
+use crate::wire::json_read::PropertyReader;
 
 pub(super) fn get(
     core: &Core,
@@ -46,24 +47,25 @@ pub(super) fn get(
 
 /// Applies a write outside of a batch.
 pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<ResponseDraft, Failure> {
-    let (table, write) = staged(core, exchange)?;
+    let (table, write) = staged(core, exchange, &mut PropertyReader::default())?;
     let inserts = write.inserts();
     let (table, written) = core.apply(table, vec![write]).await?;
     let written = written.first().ok_or_else(Failure::internal_error)?;
     Ok(reply_to_write(exchange, table.name(), inserts, written))
 }
 
-/// The checked write of a request and the name of its table. Nothing is applied yet.
+/// The checked write of a request and the name of its table. Nothing is applied yet. `reader` is that of the transaction.
 pub(super) fn staged<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
+    reader: &mut PropertyReader<'a>,
 ) -> Result<(&'a str, StagedWrite<'a>), Failure> {
     if exchange.request.verb()? == "PATCH" && !exchange.protocol.has_patch() {
         return Err(Failure::unsupported_verb());
     }
     let (table, write) = match (exchange.request.operation()?, exchange.request.resource()?) {
         (Operation::Insert, Resource::Entities(table)) => {
-            (table, insertion(core, exchange, table)?)
+            (table, insertion(core, exchange, table, reader)?)
         }
         (Operation::Delete, Resource::Entity(path)) => {
             (&path.table, deletion(core, exchange, path)?)
@@ -81,10 +83,11 @@ fn insertion<'a>(
     core: &Core,
     exchange: &Exchange<'a>,
     table: &str,
+    reader: &mut PropertyReader<'a>,
 ) -> Result<StagedWrite<'a>, Failure> {
-    core.rules.dialect.check_table_name_in_url(table)?;
-    let (key, row) =
-        new_row(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
+    let (dialect, max_key_units) = (core.rules.dialect, core.rules.max_key_units);
+    dialect.check_table_name_in_url(table)?;
+    let (key, row) = new_row(dialect, max_key_units, exchange.request.body()?, reader)?;
     Ok(StagedWrite::new(key, RowChange::Insert(row)))
 }
 

@@ -15,7 +15,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-pub use self::properties::{ReadProperty, read_properties};
+pub use self::properties::{PropertyReader, ReadProperty};
 use self::row::{RowReader, RowSeed, Texts};
 use self::value::TextSeed;
 use super::ReadError;

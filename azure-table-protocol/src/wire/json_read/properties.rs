@@ -1,4 +1,4 @@
-//! The properties of one object, without a row.
+//! The properties of objects, without rows.
 
 use super::member::ANNOTATION;
 use super::tokens::{Tokens, unquoted};
@@ -9,42 +9,96 @@ use crate::entity::RawProperty;
 pub struct ReadProperty<'de> {
     /// Any text without escapes.
     pub name: &'de str,
+    /// Whether the last object began with the same names in the same order, up to this one.
+    pub is_known: bool,
     pub property: RawProperty<'de>,
     /// Its name and its value as sent: `"name":value`.
     pub json: &'de str,
 }
 
-/// Passes each property of a flat object without white space between its parts to `consume`, in order, with the type
-/// annotation that is next to it. Names may be repeated. Returns `None` if the object is unusual or `consume` does;
-/// [`read_row`](super::read_row) reads such objects.
-pub fn read_properties<'de>(
-    body: &'de [u8],
-    mut consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
-) -> Option<()> {
-    let mut tokens = Tokens::new(std::str::from_utf8(body).ok()?)?;
-    tokens.skip('{')?;
-    loop {
-        let mut start = tokens.rest;
-        let mut name = unquoted(tokens.name()?);
-        let mut property = RawProperty::default();
-        let typed = name.strip_suffix(ANNOTATION);
-        if let Some(typed) = typed {
-            property.annotation = tokens.annotation()?;
-            tokens.skip(',')?;
-            start = tokens.rest;
-            name = unquoted(tokens.name()?);
-            (name == typed).then_some(())?;
+/// Reads the properties of one object after the other. Those of a transaction mostly have the same names, so that a name is
+/// only read if it differs from the name at its place in the last object.
+#[derive(Debug, Default)]
+pub struct PropertyReader<'de> {
+    /// The names in the last object, each with its quotes and its colon.
+    names: Vec<&'de str>,
+}
+
+impl<'de> PropertyReader<'de> {
+    /// Passes each property of a flat object without white space between its parts to `consume`, in order, with the type
+    /// annotation that is next to it. Names may be repeated. Returns `None` if the object is unusual or `consume` does;
+    /// [`read_row`](super::read_row) reads such objects, and the next object has no known names.
+    pub fn read(
+        &mut self,
+        body: &'de [u8],
+        consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
+    ) -> Option<()> {
+        let read = self.read_all(body, consume);
+        if read.is_none() {
+            self.names.clear();
         }
-        property.value = tokens.value()?;
-        let json = &start[..start.len() - tokens.rest.len()];
-        let mut has_next = tokens.has_next('}')?;
-        if typed.is_none() && has_next && tokens.skip_annotation_of(name).is_some() {
-            property.annotation = tokens.annotation()?;
-            has_next = tokens.has_next('}')?;
+        read
+    }
+
+    fn read_all(
+        &mut self,
+        body: &'de [u8],
+        mut consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
+    ) -> Option<()> {
+        let mut names = Names { last: &mut self.names, count: 0, are_known: true };
+        let mut tokens = Tokens::new(std::str::from_utf8(body).ok()?)?;
+        tokens.skip('{')?;
+        loop {
+            let mut start = tokens.rest;
+            let mut name = names.next(&mut tokens)?;
+            let mut property = RawProperty::default();
+            let typed = name.strip_suffix(ANNOTATION);
+            if let Some(typed) = typed {
+                property.annotation = tokens.annotation()?;
+                tokens.skip(',')?;
+                start = tokens.rest;
+                name = names.next(&mut tokens)?;
+                (name == typed).then_some(())?;
+            }
+            property.value = tokens.value()?;
+            let json = &start[..start.len() - tokens.rest.len()];
+            let mut has_next = tokens.has_next('}')?;
+            if typed.is_none() && has_next && tokens.skip_annotation_of(name).is_some() {
+                property.annotation = tokens.annotation()?;
+                has_next = tokens.has_next('}')?;
+            }
+            consume(ReadProperty { name, is_known: names.are_known, property, json })?;
+            if !has_next {
+                return tokens.is_empty().then_some(());
+            }
         }
-        consume(ReadProperty { name, property, json })?;
-        if !has_next {
-            return tokens.is_empty().then_some(());
-        }
+    }
+}
+
+/// The names of an object, compared with those of the last one.
+struct Names<'n, 'de> {
+    last: &'n mut Vec<&'de str>,
+    count: usize,
+    /// Whether all names so far are those of the last object.
+    are_known: bool,
+}
+
+impl<'de> Names<'_, 'de> {
+    fn next(&mut self, tokens: &mut Tokens<'de>) -> Option<&'de str> {
+        let known = self.last.get(self.count).filter(|_| self.are_known);
+        let json = match known.filter(|name| tokens.rest.starts_with(**name)) {
+            Some(name) => {
+                tokens.rest = &tokens.rest[name.len()..];
+                name
+            }
+            None => {
+                self.are_known = false;
+                self.last.truncate(self.count);
+                self.last.push(tokens.name()?);
+                self.last[self.count]
+            }
+        };
+        self.count += 1;
+        Some(unquoted(json))
     }
 }
