@@ -29,11 +29,13 @@ pub(super) async fn save(
 ) -> Result<SaveReport, SaveError> {
     let mut rounds = Rounds::new(context, options);
     let mut result = rounds.save().await;
-    while rounds.resolve_all().await {
+    // A save that cannot be planned sends nothing, and neither would the next round.
+    let is_refused = |error: &SaveError| error.report.error().is_none();
+    while !result.as_ref().is_err_and(is_refused) && rounds.resolve_all().await {
         result = rounds.save().await;
     }
     drop(rounds);
-    let refused = result.err().filter(|error| error.report.error().is_none());
+    let refused = result.err().filter(is_refused);
     let report = context.last_report.clone();
     match report.error().cloned().or(refused.map(|refused| refused.error)) {
         Some(error) => Err(SaveError { report, error }),
@@ -146,7 +148,7 @@ impl<'c> Rounds<'c> {
                     if self.is_over() {
                         return false;
                     }
-                    self.leave(id);
+                    self.skip.insert(id);
                 }
                 _ => {}
             }
@@ -202,11 +204,6 @@ impl<'c> Rounds<'c> {
     fn fail(&mut self, at: usize, error: Error) {
         let Some(id) = self.identity(&self.results[at]) else { return };
         self.results[at].outcome = WriteOutcome::Failed(error.into());
-        self.leave(id);
-    }
-
-    /// Sends the change of an entity in no later round, nor the changes in the same transaction.
-    fn leave(&mut self, id: Identity) {
         if self.options.mode == Mode::PerPartition {
             let ids = self.results.iter().filter_map(|result| self.identity(result));
             let ids: Vec<_> = ids.filter(|other| other.partition() == id.partition()).collect();
