@@ -80,8 +80,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// | `PreserveChanges` | the server's values and ETag under the local changes: the client wins | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
     ///
     /// All three track an entity that is not tracked yet if its row exists. An entity whose state is
-    /// [`Unknown`](super::EntityState::Unknown) does not change until the next save resolves it, except that the last two
-    /// options set an ETag that it lacks.
+    /// [`Unknown`](super::EntityState::Unknown) does not change until the next save resolves it; see [`MergeOption`].
     ///
     /// # Errors
     /// [`MergeOption::NoTracking`] is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput):

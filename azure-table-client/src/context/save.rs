@@ -36,8 +36,8 @@ impl TableContext {
         skip: &HashSet<Identity>,
     ) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
-        let is_read = self.resolve_unsendable(&options).await;
         self.tracker.drop_equal_updates();
+        let is_read = self.resolve_unsendable(&options).await;
         let first = self.last_report.results.len();
         let hook = self.hooks.writing.as_deref_mut();
         let (tracker, clock) = (&self.tracker, &self.core.clock);
@@ -56,7 +56,8 @@ impl TableContext {
             },
         }));
         let groups = groups.map_err(|error| self.refused(error))?;
-        if is_read || options.continue_on_error {
+        let is_whole = options.mode != Mode::Atomic || !self.tracker.has_unsendable_change();
+        if is_whole && (is_read || options.continue_on_error) {
             self.send_all(groups, &options).await;
         }
         self.last_report.explain(&not_sent());
@@ -99,14 +100,14 @@ impl TableContext {
                     } else {
                         FollowUp { is_done: false, again: Vec::new() }
                     };
-                continues = follow_up.requeue(&mut waiting) || options.continue_on_error;
+                continues = follow_up.requeue(&mut waiting, options) || options.continue_on_error;
             }
             let Some((group, reply, trace)) = in_flight.next().await else { break };
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
                 hook(reply.status.as_u16(), reply.request_id());
             }
             let follow_up = self.receive(group, reply, &trace, &mut applied_earlier, options).await;
-            continues &= follow_up.requeue(&mut waiting) || options.continue_on_error;
+            continues &= follow_up.requeue(&mut waiting, options) || options.continue_on_error;
         }
         // The save ended before these changes were sent. A request about other changes has shown that they were applied.
         for candidate in waiting.iter().flat_map(|group| &group.changes) {

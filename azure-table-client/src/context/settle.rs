@@ -83,6 +83,9 @@ impl TableContext {
             let Some(tracked) = self.tracker.get(&id) else { continue };
             // The request of an earlier one may have settled it.
             let Some(open) = tracked.open_changes().last().cloned() else { continue };
+            // Before the rows are read: the service refuses every open change from here on.
+            let mut sent = tracked.open_changes().iter().map(|open| open.sent.end);
+            let are_expired = sent.all(|end| outcome::is_expired(&self.core, end));
             let others = self.others_of(&open, &id);
             let sent = Sent { table, key: key.clone(), operation: open.change.operation() };
             // Reported while the rows are read, in case the save is dropped.
@@ -95,11 +98,13 @@ impl TableContext {
                     self.report(sent, WriteOutcome::Unknown(outcome::unknown(error).into()));
                 }
                 Ok(mut findings) => {
-                    let is_absent = !findings.rows.contains_key(&key);
+                    let row = findings.rows.remove(&key);
                     let own =
                         findings.applied.remove(&id).filter(|_| !self.tracker.is_unknown(&id));
                     let own = own.map(applied);
-                    if let Some(own) = own.or_else(|| self.unresolved(&id, is_absent, options)) {
+                    if let Some(own) =
+                        own.or_else(|| self.unresolved(&id, row, are_expired, options))
+                    {
                         self.report(sent, own);
                     }
                     self.report_others(others, findings, options);
@@ -158,24 +163,25 @@ impl TableContext {
     fn unresolved(
         &mut self,
         id: &Identity,
-        is_absent: bool,
+        row: Option<Found>,
+        are_expired: bool,
         options: &SaveOptions,
     ) -> Option<WriteOutcome> {
         let Some(tracked) = self.tracker.get(id) else {
             return Some(WriteOutcome::Unknown(may_still_be_applied().into()));
         };
-        let is_gone = is_absent
+        let is_gone = row.is_none()
+            && are_expired
             && outcome::accepted(&self.core, &options.call) >= Proof::MatchingState
             && tracked.is_deleted()
-            && tracked.condition().is_none()
-            && tracked
-                .open_changes()
-                .iter()
-                .all(|open| outcome::is_expired(&self.core, open.sent.end));
+            && tracked.condition().is_none();
         if is_gone {
-            // The service refuses every open change by now, and the row to delete does not exist.
             self.tracker.forget(id);
             return Some(applied((None, Confirmation::Comparison)));
+        }
+        if are_expired && row.is_some_and(|row| tracked.etag() == Some(&row.etag)) {
+            // The row is in the state that the context knows.
+            self.tracker.close_all(id);
         }
         let is_unknown = self.tracker.is_unknown(id);
         is_unknown.then(|| WriteOutcome::Unknown(may_still_be_applied().into()))

@@ -229,9 +229,21 @@ impl Tracker {
     /// Drops the updates that a refresh made equal to the service's values.
     pub(crate) fn drop_equal_updates(&mut self) {
         for tracked in self.entities.values_mut() {
-            if tracked.pending == Pending::Update && !tracked.is_unknown() {
+            if tracked.pending == Pending::Update {
                 tracked.compare();
             }
+        }
+    }
+
+    /// Whether an unknown change, which is still pending, keeps the changes of an atomic save from being sent together.
+    pub(crate) fn has_unsendable_change(&self) -> bool {
+        self.entities.values().any(|it| it.is_unsendable() && it.pending != Pending::Nothing)
+    }
+
+    /// Removes the open changes of an entity, none of which can arrive any more.
+    pub(crate) fn close_all(&mut self, id: &Identity) {
+        if let Some(tracked) = self.entities.get_mut(id) {
+            tracked.open = OpenChanges::default();
         }
     }
 

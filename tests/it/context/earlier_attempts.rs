@@ -18,7 +18,7 @@ pub(super) fn lost() -> Step {
 }
 
 /// A service that follows tokio's time.
-fn virtual_time() -> MockTableService {
+pub(super) fn virtual_time() -> MockTableService {
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     MockTableService::builder().clock(Arc::new(TokioClock::starting_at(start))).build()
 }

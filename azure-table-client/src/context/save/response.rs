@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::super::TableContext;
-use super::super::options::SaveOptions;
+use super::super::options::{Mode, SaveOptions};
 use super::super::plan::{self, Candidate, RequestGroup};
 use super::super::settle::{Findings, not_sent};
 use super::super::tracker::{Change, Identity, Tracked};
@@ -27,9 +27,16 @@ pub(super) struct FollowUp {
 }
 
 impl FollowUp {
-    /// Puts the requests first in the queue. Returns whether the save continues.
-    pub(super) fn requeue(self, waiting: &mut VecDeque<RequestGroup>) -> bool {
-        self.again.into_iter().rev().for_each(|group| waiting.push_front(group));
+    /// Puts the requests first in the queue, except for a part of the changes of an atomic save. Returns whether the save
+    /// continues.
+    pub(super) fn requeue(
+        self,
+        waiting: &mut VecDeque<RequestGroup>,
+        options: &SaveOptions,
+    ) -> bool {
+        if self.is_done || options.mode != Mode::Atomic {
+            self.again.into_iter().rev().for_each(|group| waiting.push_front(group));
+        }
         self.is_done
     }
 }

@@ -11,7 +11,7 @@ use crate::{ETag, IfMatch};
 
 /// Decides how a row of the service is merged into an entity that is tracked already. An entity whose last change
 /// has an unknown outcome is merged by [`AppendOnly`](Self::AppendOnly), until a save or the write id in the row
-/// resolves it.
+/// resolves it. Only `PreserveChanges` merges it if an earlier change was resolved without the ETag of the row.
 ///
 /// | option | a query returns | a query tracks |
 /// |---|---|---|
@@ -169,13 +169,12 @@ impl Tracker {
             return server;
         };
         // An open change may be newer than the row.
-        let option = if tracked.is_unknown() {
-            if option != MergeOption::AppendOnly && tracked.lacks_etag() {
-                tracked.condition = Some(IfMatch::Tag(etag.clone()));
+        let option = match option {
+            MergeOption::PreserveChanges if tracked.lacks_etag() && tracked.snapshot.is_some() => {
+                option
             }
-            MergeOption::AppendOnly
-        } else {
-            option
+            _ if tracked.is_unknown() => MergeOption::AppendOnly,
+            _ => option,
         };
         match option {
             MergeOption::NoTracking => return server,

@@ -35,7 +35,7 @@ impl OpenChange {
             && self.has_rows_of(&other.request)
     }
 
-    /// Whether nothing of this change is left once `applied` is, an earlier change.
+    /// Whether this change needs no outcome of its own, since `applied`, an earlier one, is known to be applied.
     fn is_settled_by(&self, applied: &Self) -> bool {
         // The row had the ETag until `applied` replaced it.
         let is_excluded = self.is_fenceable() && self.condition == applied.condition;
@@ -111,7 +111,7 @@ impl OpenChanges {
     /// Removes the change of a request that was applied, those before it, and later ones that it settles. One without a
     /// condition may still arrive; like the write of another program, it is then a conflict of the next change.
     pub(super) fn applied(&mut self, request: &Arc<Request>) {
-        // A confirmed change that is no longer in the list was the last one.
+        // Another request has settled a confirmed change that is not in the list. All changes in the list are older.
         let at = self.changes.iter().position(|open| open.is_of(request));
         let count = at.map_or(self.changes.len(), |at| at + 1);
         let applied = self.changes.drain(..count).next_back();

@@ -32,13 +32,14 @@ impl Tracked {
         self.open.all()
     }
 
-    /// Returns the form in which a request sent this change under the current condition.
+    /// Returns the form in which a request sent this change under the current condition, unless another change of the entity
+    /// was sent since: the id of the request would not prove that this one came last.
     pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Wire> {
         let condition = self.condition_of(change);
-        let is_same = |open: &&OpenChange| {
-            open.is_of(request) && open.change == *change && open.condition.as_ref() == condition
-        };
-        self.open.all().iter().find(is_same).map(|open| &open.wire)
+        let is_same =
+            |open: &&OpenChange| open.change == *change && open.condition.as_ref() == condition;
+        let mut last = self.open.all().iter().rev().take_while(is_same);
+        last.find(|open| open.is_of(request)).map(|open| &open.wire)
     }
 
     /// Whether the refusal of the change in flight may be due to an earlier change.
