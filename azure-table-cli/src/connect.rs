@@ -39,14 +39,25 @@ pub enum Kind {
 impl Connection {
     /// Returns whether an option names the account.
     pub fn is_given(&self) -> bool {
-        self.connection_from.is_some() || self.emulator || self.entra || self.endpoint.is_some()
+        let names = self.account.is_some() || self.endpoint.is_some();
+        self.connection_from.is_some() || self.emulator || self.entra || names
     }
 
     /// Returns the address of the account, if the options request a sign-in with Microsoft Entra ID.
-    pub fn sign_in(&self) -> Option<&str> {
-        match &self.connection_from {
-            Some(Source::Entra(endpoint)) => Some(endpoint),
-            _ => self.endpoint.as_deref().filter(|_| self.entra),
+    ///
+    /// # Errors
+    /// `--entra` without an account, or with an invalid one.
+    pub fn sign_in(&self) -> Result<Option<String>> {
+        match (&self.connection_from, &self.endpoint, &self.account) {
+            (Some(Source::Entra(endpoint)), ..) => Ok(Some(endpoint.clone())),
+            _ if !self.entra => Ok(None),
+            (_, Some(endpoint), _) => Ok(Some(endpoint.clone())),
+            (_, None, Some(account)) => {
+                environment::public_endpoint(account, "--account").map(Some)
+            }
+            (_, None, None) => Err(Failure::usage(
+                "--entra needs the account: pass --account NAME or --endpoint URL",
+            )),
         }
     }
 
@@ -78,15 +89,11 @@ impl Connection {
         if self.emulator {
             return Source::Emulator.target("--emulator");
         }
-        match (self.entra, &self.endpoint) {
-            (true, Some(endpoint)) => Source::Entra(endpoint.clone()).target("--entra"),
-            (true, None) => {
-                Err(Failure::usage("--entra needs the address of the account: pass --endpoint URL"))
-            }
-            (false, endpoint) => {
-                environment::target(endpoint.as_deref(), |name| std::env::var(name).ok())
-            }
+        if let Some(endpoint) = self.sign_in()? {
+            return Source::Entra(endpoint).target("--entra");
         }
+        let (account, endpoint) = (self.account.as_deref(), self.endpoint.as_deref());
+        environment::target(account, endpoint, |name| std::env::var(name).ok())
     }
 }
 

@@ -59,7 +59,7 @@ fn connect(command: &mut Command, connection: &Connection) -> Result<()> {
     if connection.allow_http {
         command.arg("--allow-http");
     }
-    if let Some(endpoint) = connection.sign_in() {
+    if let Some(endpoint) = connection.sign_in()? {
         command.arg(format!("--connection-from=entra:{endpoint}"));
         return Ok(());
     }

@@ -12,31 +12,38 @@ const KEY: &str = "AZURE_STORAGE_KEY";
 const SAS: &str = "AZURE_STORAGE_SAS_TOKEN";
 const ENDPOINT: &str = "AZURE_STORAGE_SERVICE_ENDPOINT";
 
-/// Returns the account that the variables name. `endpoint` is that of the options.
+/// The address of an account in the public cloud. `origin` is the option or the variable that names the account.
+pub(super) fn public_endpoint(account: &str, origin: &str) -> Result<String> {
+    if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) {
+        // The text is not repeated: it may be a secret.
+        return Err(Failure::usage(format!("{origin} is not the name of an account")));
+    }
+    Ok(format!("https://{account}.table.core.windows.net"))
+}
+
+/// Returns the account that the variables name. `account` and `endpoint` are those of the options.
 pub(super) fn target(
+    account: Option<&str>,
     endpoint: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Target> {
     let variable = |name| variable(name).filter(|value| !value.trim().is_empty());
-    if endpoint.is_none()
+    if account.is_none()
+        && endpoint.is_none()
         && let Some(text) = variable(CONNECTION_STRING)
     {
         return Ok(Target::of_text(text, format!("the environment variable {CONNECTION_STRING}")));
     }
-    let account = variable(ACCOUNT);
-    let is_name =
-        |text: &String| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-    if !account.as_ref().is_none_or(is_name) {
-        // The text is not repeated: it may be a secret.
-        return Err(Failure::usage(format!("{ACCOUNT} is not the name of an account")));
-    }
-    let endpoint = endpoint.map(str::to_owned).or_else(|| variable(ENDPOINT)).or_else(|| {
-        account.as_ref().map(|account| format!("https://{account}.table.core.windows.net"))
-    });
+    let (account, origin, other) = match account {
+        Some(account) => (Some(account.to_owned()), "--account", None),
+        None => (variable(ACCOUNT), ACCOUNT, variable(ENDPOINT)),
+    };
+    let public = account.as_deref().map(|account| public_endpoint(account, origin)).transpose()?;
+    let endpoint = endpoint.map(str::to_owned).or(other).or(public);
     let Some(endpoint) = endpoint else {
         return Err(Failure::usage(format!(
             "no account: set {CONNECTION_STRING}, or {ACCOUNT} with {KEY} or {SAS}; or pass \
-             --connection-from, --emulator, or --entra with --endpoint"
+             --connection-from, --emulator, or --entra with --account"
         )));
     };
     // The client refuses addresses with a secret, and its error does not repeat them.
@@ -68,7 +75,15 @@ mod tests {
     use super::*;
 
     fn of(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<String> {
-        let target = target(endpoint, |name| {
+        of_account(None, endpoint, variables)
+    }
+
+    fn of_account(
+        account: Option<&str>,
+        endpoint: Option<&str>,
+        variables: &[(&str, &str)],
+    ) -> Result<String> {
+        let target = target(account, endpoint, |name| {
             let known = variables.iter().find(|(known, _)| *known == name);
             known.map(|(_, value)| (*value).to_owned())
         })?;
@@ -95,6 +110,24 @@ mod tests {
         let expected =
             "AccountName=a;AccountKey=AAAA;TableEndpoint=https://a.table.core.windows.net";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_account_of_the_options_replaces_the_variables() {
+        let all = [
+            (CONNECTION_STRING, "UseDevelopmentStorage=true"),
+            (ACCOUNT, "a"),
+            (ENDPOINT, "https://a"),
+            (KEY, "AAAA"),
+        ];
+        let text = of_account(Some("b"), None, &all).unwrap();
+        let expected =
+            "AccountName=b;AccountKey=AAAA;TableEndpoint=https://b.table.core.windows.net";
+        assert_eq!(text, expected);
+        let text = of_account(Some("b"), Some("https://x"), &all).unwrap();
+        assert_eq!(text, "AccountName=b;AccountKey=AAAA;TableEndpoint=https://x");
+        let Err(failure) = of_account(Some("a.b?sig=AAAA"), None, &all) else { panic!() };
+        assert_eq!(failure.message(), "--account is not the name of an account");
     }
 
     #[test]

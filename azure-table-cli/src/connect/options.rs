@@ -28,7 +28,16 @@ pub struct Connection {
         help = "Connect to the emulator at http://127.0.0.1:10002/devstoreaccount1"
     )]
     pub emulator: bool,
-    /// Sign in with Microsoft Entra ID (az login, azd auth login); needs --endpoint
+    /// The name of the account.
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        conflicts_with_all = ["connection_from", "emulator"],
+        help = "Account in the public cloud, instead of AZURE_STORAGE_ACCOUNT"
+    )]
+    pub account: Option<String>,
+    /// Sign in with Microsoft Entra ID (az login, azd auth login); needs --account or --endpoint
     #[arg(long, global = true, conflicts_with_all = ["connection_from", "emulator"])]
     pub entra: bool,
     /// The address of the table service.

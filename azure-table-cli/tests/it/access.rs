@@ -191,7 +191,7 @@ fn sql_passes_on_the_options_of_the_connection() {
     assert_eq!(run(&["--entra", "--endpoint", account]).done(), signed_in);
     assert_eq!(run(&["--connection-from", &format!("entra:{account}")]).done(), signed_in);
     assert_eq!(run(&[]).done(), "SELECT 1\n");
-    assert!(run(&["--entra"]).failed(2).contains("pass --endpoint URL"));
+    assert!(run(&["--entra"]).failed(2).contains("pass --account NAME or --endpoint URL"));
 }
 
 #[test]
