@@ -2,6 +2,7 @@
 
 mod access;
 mod copy;
+mod duration;
 mod files;
 mod globals;
 mod passed_on;
@@ -28,7 +29,7 @@ Exit codes:
   1 failed                        6 not found
   2 invalid arguments             7 condition failed, or it exists already
   3 differences found (diff)      8 not authenticated or not permitted
-  4 some rows were refused      130 interrupted
+  4 some rows were refused      130 interrupted (143 by SIGTERM)
 
 Credentials come from AZURE_STORAGE_CONNECTION_STRING or other variables, from a file, a prompt or a sign-in, and never \
 from arguments.";

@@ -36,6 +36,8 @@ pub enum Exit {
     Denied = 8,
     /// Stopped by Ctrl-C.
     Interrupted = 130,
+    /// Stopped by SIGTERM.
+    Terminated = 143,
 }
 
 impl Exit {
@@ -51,6 +53,7 @@ impl Exit {
             Self::Conflict,
             Self::Denied,
             Self::Interrupted,
+            Self::Terminated,
         ];
         all.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Self::Failed)
     }

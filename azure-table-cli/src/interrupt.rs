@@ -1,4 +1,4 @@
-//! Ctrl-C and the signal to terminate: the first one stops a command cleanly, the second one ends the program.
+//! Ctrl-C and SIGTERM: the first one stops a command cleanly, the second one ends the program.
 
 use std::process;
 
@@ -9,34 +9,34 @@ use crate::terminal::message;
 
 /// A request of the user to stop. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Interrupt(watch::Receiver<bool>);
+pub struct Interrupt(watch::Receiver<Option<Exit>>);
 
 impl Interrupt {
-    /// Handles Ctrl-C, and SIGTERM on Unix, from now on. The second signal ends the program at once with exit code 130.
+    /// Handles Ctrl-C, and SIGTERM on Unix, from now on. The second signal ends the program at once.
     pub fn install() -> Result<Self> {
         let mut signals = Signals::listen()?;
-        let (sender, receiver) = watch::channel(false);
+        let (sender, receiver) = watch::channel(None);
         tokio::spawn(async move {
-            signals.next().await;
+            let exit = signals.next().await;
             message("stopping; press Ctrl-C again to end at once");
-            sender.send_replace(true);
-            signals.next().await;
-            process::exit(Exit::Interrupted as i32);
+            sender.send_replace(Some(exit));
+            process::exit(signals.next().await as i32);
         });
         Ok(Self(receiver))
     }
 
-    /// Whether the user has pressed Ctrl-C.
-    pub fn is_set(&self) -> bool {
+    /// Returns the exit code of a command that a signal has interrupted; `None` without a signal so far.
+    pub fn exit(&self) -> Option<Exit> {
         *self.0.borrow()
     }
 
-    /// Waits until the user presses Ctrl-C.
-    pub async fn wait(&self) {
+    /// Waits for a signal, and returns the exit code of the command.
+    pub async fn wait(&self) -> Exit {
         let mut receiver = self.0.clone();
-        if receiver.wait_for(|is_set| *is_set).await.is_err() {
+        match receiver.wait_for(Option::is_some).await.map(|exit| *exit) {
+            Ok(Some(exit)) => exit,
             // No signal can arrive any more.
-            std::future::pending::<()>().await;
+            _ => std::future::pending().await,
         }
     }
 
@@ -44,16 +44,14 @@ impl Interrupt {
     pub async fn stops<T>(&self, step: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             biased;
-            () = self.wait() => {
-                Err(Failure::new(Exit::Interrupted, "interrupted before a row was sent"))
-            }
+            exit = self.wait() => Err(Failure::new(exit, "interrupted before a row was sent")),
             result = step => result,
         }
     }
 
     #[cfg(test)]
-    fn test() -> (watch::Sender<bool>, Self) {
-        let (sender, receiver) = watch::channel(false);
+    fn test() -> (watch::Sender<Option<Exit>>, Self) {
+        let (sender, receiver) = watch::channel(None);
         (sender, Self(receiver))
     }
 }
@@ -71,9 +69,9 @@ impl Signals {
         Ok(Self(received))
     }
 
-    /// Waits for a signal.
-    pub async fn next(&mut self) {
-        self.0.next().await;
+    /// Waits for a signal, and returns the exit code of the program that it ends.
+    pub async fn next(&mut self) -> Exit {
+        self.0.next().await
     }
 }
 
@@ -94,10 +92,10 @@ impl Received {
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Exit {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
         }
     }
 }
@@ -112,8 +110,9 @@ impl Received {
         Ok(Self(tokio::signal::windows::ctrl_c()?))
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Exit {
         _ = self.0.recv().await;
+        Exit::Interrupted
     }
 }
 
@@ -128,11 +127,11 @@ mod tests {
         let (sender, interrupt) = Interrupt::test();
         let clone = interrupt.clone();
         let waiting = tokio::time::timeout(Duration::from_secs(60), interrupt.wait());
-        assert!(waiting.await.is_err() && !clone.is_set());
-        sender.send_replace(true);
-        clone.wait().await;
-        assert!(interrupt.is_set());
+        assert!(waiting.await.is_err() && clone.exit().is_none());
+        sender.send_replace(Some(Exit::Terminated));
+        assert_eq!(clone.wait().await, Exit::Terminated);
+        assert_eq!(interrupt.exit(), Some(Exit::Terminated));
         let step = interrupt.stops(std::future::pending::<Result<()>>());
-        assert_eq!(step.await.unwrap_err().exit(), Exit::Interrupted);
+        assert_eq!(step.await.unwrap_err().exit(), Exit::Terminated);
     }
 }

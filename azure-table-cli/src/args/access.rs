@@ -8,6 +8,8 @@ use std::time::Duration;
 use azure_table_client::edm::EdmDateTime;
 use clap::Args;
 
+use super::duration::duration;
+
 /// Sign a shared access signature and print it; anyone who has it can use it
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -97,22 +99,10 @@ impl FromStr for Moment {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
         }
-        lifetime(text).map(Self::In).ok_or_else(|| {
+        duration(text).map(Self::In).map_err(|_| {
             "it must be a time with its zone, such as 2027-01-01T00:00:00Z, or a lifetime such as 90m, 12h or 7d".to_owned()
         })
     }
-}
-
-fn lifetime(text: &str) -> Option<Duration> {
-    let unit = match text.as_bytes().last()? {
-        b's' => 1,
-        b'm' => 60,
-        b'h' => 60 * 60,
-        b'd' => 24 * 60 * 60,
-        _ => return None,
-    };
-    let number: u64 = text.get(..text.len() - 1)?.parse().ok().filter(|number| *number > 0)?;
-    number.checked_mul(unit).map(Duration::from_secs)
 }
 
 /// A range of addresses.

@@ -3,9 +3,12 @@
 #![expect(clippy::doc_markdown, reason = "these comments are the texts of --help")]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use azure_table_client::TableServiceClient;
 use clap::{Args, ValueEnum};
+
+use super::duration::duration;
 
 use crate::commands::diff::Operand;
 use crate::commands::import::Mode;
@@ -26,7 +29,7 @@ pub(crate) struct Copy {
     /// Table to write
     pub(crate) target: String,
     /// Copy only the rows that match this OData filter
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Operation on each row
     #[arg(long, value_enum, default_value_t = Mode::UpsertReplace)]
@@ -42,9 +45,9 @@ pub(crate) struct Copy {
     /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between two saves of the checkpoint, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) save_every: u64,
+    /// Time between two saves of the checkpoint
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub(crate) save_every: Duration,
     /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
@@ -55,8 +58,8 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
     /// Time after which a partition of the target without any success is given up: no more of its rows are sent
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    pub(crate) give_up_after: u64,
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub(crate) give_up_after: Duration,
     /// Rows of the source, for example from `count`: the progress then shows the remaining time
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
@@ -90,7 +93,7 @@ pub(crate) struct Diff {
     /// Table or file
     pub(crate) b: Operand,
     /// Compare only the rows of tables that match this OData filter
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Format of the file, if its name does not show it
     #[arg(long, value_enum)]

@@ -1,8 +1,11 @@
 //! `export` and `import`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+
+use super::duration::duration;
 
 use crate::commands::import::Mode;
 use crate::format::Format;
@@ -24,7 +27,7 @@ pub(crate) struct Export {
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// Export only the rows that match this OData filter
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Export only these properties, separated by commas, and the keys
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -52,9 +55,9 @@ pub(crate) struct Export {
     /// Checkpoint [default: FILE.checkpoint]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between two saves of the checkpoint, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) save_every: u64,
+    /// Time between two saves of the checkpoint
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub(crate) save_every: Duration,
     /// Rows of the table, for example from `count`: the progress then shows the remaining time
     ///
     /// The service does not report the number.
@@ -90,9 +93,9 @@ pub(crate) struct Import {
     /// Checkpoint [default: FILE.checkpoint]
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between two saves of the checkpoint, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) save_every: u64,
+    /// Time between two saves of the checkpoint
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub(crate) save_every: Duration,
     /// List of refused rows [default: FILE.refused, or TABLE.refused for standard input and pipes]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,

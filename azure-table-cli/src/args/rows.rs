@@ -102,7 +102,7 @@ pub(crate) struct Query {
     /// Name of the table
     pub(crate) table: String,
     /// OData filter
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Only these properties, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]

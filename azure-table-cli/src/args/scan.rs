@@ -11,7 +11,7 @@ pub(crate) struct Count {
     /// Name of the table
     pub(crate) table: String,
     /// Count only the rows that match this OData filter
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Key ranges that are read at the same time, 1 to 256
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -6,7 +6,6 @@ mod source;
 mod stop;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use azure_table_client::{Dialect, Error};
 
@@ -82,9 +81,9 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         target: target.rows,
         mode: args.mode,
         concurrency: args.concurrency.into(),
-        give_up_after: Duration::from_secs(args.give_up_after),
+        give_up_after: args.give_up_after,
         is_resumed,
-        save_every: Duration::from_millis(args.save_every),
+        save_every: args.save_every,
         checkpoint,
         refused,
         progress,
@@ -133,8 +132,8 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
     let copied = format!("{} copied", counted(saved.copied, "row"));
     let again = paths.again();
     match reason {
-        Reason::Interrupted => {
-            Err(Failure::new(Exit::Interrupted, format!("interrupted: {copied}; {again}")))
+        Reason::Interrupted(exit) => {
+            Err(Failure::new(exit, format!("interrupted: {copied}; {again}")))
         }
         Reason::Stopped(cause) => {
             let failure = match cause.downcast_ref::<Error>() {

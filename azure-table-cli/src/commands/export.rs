@@ -10,7 +10,6 @@ mod position;
 mod tail;
 
 use std::fs::{self, File};
-use std::time::Duration;
 
 use azure_table_client::DynamicEntity;
 
@@ -49,7 +48,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         interrupt,
         progress: Progress::new(globals.quiet, "export", args.expect)
             .with_requests(&globals.connection.requests),
-        save_every: Duration::from_millis(args.save_every),
+        save_every: args.save_every,
         system: args.system,
         has_key_order: key_order::is_kept_by(service.dialect()),
     };

@@ -9,8 +9,6 @@ mod mode;
 mod run;
 mod source;
 
-use std::time::Duration;
-
 use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, Checkpoint};
 
@@ -59,7 +57,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         Progress::new(globals.quiet, "import", total).with_requests(&globals.connection.requests);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
-    let save_every = Duration::from_millis(args.save_every);
+    let save_every = args.save_every;
     let rows = SharedRows::new(refused, unknown);
     let is_resumed = position.bulk != Checkpoint::new();
     let monitor = bulk.monitor();

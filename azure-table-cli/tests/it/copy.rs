@@ -150,7 +150,7 @@ async fn an_unknown_outcome_is_resolved_by_resuming() {
             r#"[{"fault":"lose_reply","on":"writes","partition":"b"},
                 {"fault":"internal_error","on":"reads","partition":"b"}]"#,
         );
-        let copy = ["--create", "--mode", mode, "--give-up-after", "1"];
+        let copy = ["--create", "--mode", mode, "--give-up-after", "1s"];
         let error = pair.copy(&copy).failed(5);
         assert!(
             error.contains("1 row with an unknown outcome") && error.contains("--resume"),
@@ -201,7 +201,7 @@ async fn a_copy_from_cosmos_db_begins_again() {
         r#"[{"fault":"lose_reply","on":"writes","partition":"p07"},
             {"fault":"internal_error","on":"reads","partition":"p07"}]"#,
     );
-    pair.copy(&["--create", "--give-up-after", "1"]).failed(5);
+    pair.copy(&["--create", "--give-up-after", "1s"]).failed(5);
     let checkpoint = fs::read_to_string(pair.path("Blogs-Copy.checkpoint")).unwrap();
     let checkpoint: Value = serde_json::from_str(&checkpoint).unwrap();
     assert_eq!(checkpoint["position"]["after"], Value::Null);
@@ -225,7 +225,7 @@ async fn a_resumed_insert_compares_the_rows_that_exist() {
         r#"[{"fault":"lose_reply","on":"writes","partition":"p07"},
             {"fault":"internal_error","on":"reads","partition":"p07"}]"#,
     );
-    pair.copy(&["--mode", "insert", "--give-up-after", "1"]).failed(5);
+    pair.copy(&["--mode", "insert", "--give-up-after", "1s"]).failed(5);
     pair.target.end_faults();
     let error = pair.copy(&["--mode", "insert", "--resume"]).failed(4);
     assert!(error.contains("1 row refused") && error.contains("9 rows copied"), "{error}");
@@ -242,7 +242,7 @@ async fn save_every_sets_the_time_between_two_saves() {
     pair.target.add_faults(slow);
     let mut copy =
         pair.source.command(&["copy", "Blogs", "Copy", "--create", "--to", "env:TARGET"]);
-    copy.args(["--save-every", "20", "--concurrency", "1"]).current_dir(pair.folder.path());
+    copy.args(["--save-every", "20ms", "--concurrency", "1"]).current_dir(pair.folder.path());
     let mut copy = copy.env("TARGET", pair.target.connection_string()).spawn().unwrap();
     let copied = || {
         let text = fs::read(pair.path("Blogs-Copy.checkpoint")).ok()?;

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::support::{Emulator, Folder, Run};
 
-/// Sends Ctrl-C once the process is connected to the listener, and returns its end.
-async fn interrupted(mut child: Child, listener: &TcpListener) -> Run {
+/// Sends a signal, such as `-INT`, once the process is connected to the listener, and returns its end.
+async fn interrupted(mut child: Child, signal: &str, listener: &TcpListener) -> Run {
     let patience = Duration::from_secs(20);
     let (begin, pause) = (Instant::now(), Duration::from_millis(20));
     listener.set_nonblocking(true).unwrap();
@@ -23,13 +23,13 @@ async fn interrupted(mut child: Child, listener: &TcpListener) -> Run {
         }
         tokio::time::sleep(pause).await;
     };
-    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let signal = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(signal.success());
     let signalled = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if signalled.elapsed() > Duration::from_secs(5) {
             child.kill().unwrap();
-            panic!("Ctrl-C did nothing: {:?}", Run::of(&child.wait_with_output().unwrap()));
+            panic!("{signal} did nothing: {:?}", Run::of(&child.wait_with_output().unwrap()));
         }
         tokio::time::sleep(pause).await;
     }
@@ -37,10 +37,14 @@ async fn interrupted(mut child: Child, listener: &TcpListener) -> Run {
 }
 
 #[tokio::test]
-async fn ctrl_c_ends_the_creation_and_the_lookup_of_the_table() {
+async fn signals_end_the_creation_and_the_lookup_of_the_table() {
     let source = Emulator::start();
     source.table("Blogs").await;
-    for (dialect, options) in [("storage", &["--create"][..]), ("cosmos", &[])] {
+    for (dialect, options, signal, code) in [
+        ("storage", &["--create"][..], "-INT", 130),
+        ("storage", &["--create"], "-TERM", 143),
+        ("cosmos", &[], "-INT", 130),
+    ] {
         // A service that never responds.
         let target = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", target.local_addr().unwrap());
@@ -51,7 +55,7 @@ async fn ctrl_c_ends_the_creation_and_the_lookup_of_the_table() {
             copy.env("TARGET", source.connection_string().replace(&source.origin, &origin));
             copy.spawn().unwrap()
         };
-        let error = interrupted(copy(), &target).await.failed(130);
+        let error = interrupted(copy(), signal, &target).await.failed(code);
         assert!(error.ends_with("interrupted before a row was sent\n"), "{dialect}: {error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{dialect}: a file is left");
     }
@@ -84,7 +88,7 @@ async fn a_copy_stops_at_a_limit_of_rows_without_an_outcome() {
     // A resumed run does not get further while the partition is throttled. To that run, the rows may have been written by
     // the first one.
     for (resume, code) in [(&[][..], 1), (&["--resume"], 5)] {
-        let error = copy(&[&["--give-up-after", "1"], resume].concat()).failed(code);
+        let error = copy(&[&["--give-up-after", "1s"], resume].concat()).failed(code);
         assert!(error.contains("10,000 rows"), "{error}");
         assert!(error.contains("100 rows copied; continue with --resume"), "{error}");
         let position = &checkpoint()["position"];

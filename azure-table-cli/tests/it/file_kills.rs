@@ -78,7 +78,7 @@ async fn a_killed_export_resumes_without_a_difference() {
         let expected = folder.file(&format!("expected-{name}"));
         emulator.run(&[&["export", "Blogs", &expected], options].concat()).done();
         let file = folder.file(name);
-        let arguments = ["export", "Blogs", &file, "--yes", "--resume", "--save-every", "10"];
+        let arguments = ["export", "Blogs", &file, "--yes", "--resume", "--save-every", "10ms"];
         let (stopped, end) =
             run_with_kills(KILLS_MS, || emulator.command(&[&arguments[..], options].concat()))
                 .await;
@@ -109,7 +109,7 @@ async fn a_killed_import_resumes_without_a_lost_row() {
         let table = format!("Copy{}", mode.len());
         emulator.table(&table).await;
         let arguments =
-            ["import", &file, &table, "--mode", mode, "--save-every", "10", "--concurrency", "2"];
+            ["import", &file, &table, "--mode", mode, "--save-every", "10ms", "--concurrency", "2"];
         let checkpoint = folder.file("rows.jsonl.checkpoint");
         let command = || emulator.command(&resumed(&arguments, &checkpoint));
         let (stopped, end) = run_with_kills(KILLS_MS, command).await;
@@ -142,7 +142,7 @@ async fn a_killed_import_lists_each_row_that_it_does_not_apply_once() {
             {"fault":"delay_reply","milliseconds":5}
         ]}"#,
     );
-    let arguments = ["import", &file, "Blogs", "--mode", "insert", "--save-every", "10"];
+    let arguments = ["import", &file, "Blogs", "--mode", "insert", "--save-every", "10ms"];
     let checkpoint = folder.file("rows.jsonl.checkpoint");
     let command = || emulator.command(&resumed(&arguments, &checkpoint));
     // The first run is killed once its checkpoint counts refused rows. Those that the list has and the checkpoint does

@@ -29,7 +29,7 @@ async fn an_export_keeps_no_position() {
     for (name, parallel) in [("rows.jsonl", "1"), ("rows.csv", "1"), ("rows.parquet", "4")] {
         let folder = Folder::new();
         let file = folder.file(name);
-        let export = ["export", "Blogs", &file, "--save-every", "1", "--parallel", parallel];
+        let export = ["export", "Blogs", &file, "--save-every", "1ms", "--parallel", parallel];
         let error = proxy.run(&export).failed(1);
         assert!(error.contains("table Blogs is not in key order: "), "{error}");
         assert!(error.contains("--dialect cosmos"), "{error}");

@@ -141,7 +141,7 @@ async fn one_run_at_a_time_uses_a_checkpoint() {
     let (file, input) = (folder.file("rows.jsonl"), folder.file("input.jsonl"));
     fs::write(&input, lines(0..300)).unwrap();
     let (checkpoint, other) = (folder.file("copy.checkpoint"), folder.file("other.checkpoint"));
-    let export = ["export", "Blogs", &file, "--save-every", "10"];
+    let export = ["export", "Blogs", &file, "--save-every", "10ms"];
     let import = ["import", &input, "Input", "--create"];
     let copy = ["copy", "Blogs", "Copy", "--create", "--checkpoint", &checkpoint];
     emulator.add_faults(r#"{"faults":[{"fault":"delay_reply","milliseconds":400}]}"#);
@@ -172,7 +172,7 @@ async fn a_resumed_run_reports_where_it_begins() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     fill(&emulator, "Blogs", 2500).await;
     let file = folder.file("rows.jsonl");
-    let export = ["export", "Blogs", &file, "--resume", "--save-every", "10"];
+    let export = ["export", "Blogs", &file, "--resume", "--save-every", "10ms"];
     emulator.add_faults(
         r#"{"faults":[{"fault":"delay_reply","milliseconds":300},{"fault":"page_of","rows":500}]}"#,
     );

@@ -18,7 +18,7 @@ use super::frontier::{Frontier, Refused, RowState, Saved};
 use super::source::{Read, Source};
 use super::stop::Stop;
 use crate::commands::import::Mode;
-use crate::failure::Result;
+use crate::failure::{Exit, Result};
 use crate::interrupt::Interrupt;
 use crate::key_order;
 use crate::progress::Progress;
@@ -66,7 +66,8 @@ pub(super) struct Ended {
 pub(super) enum Reason {
     /// All rows of the source were read.
     Complete,
-    Interrupted,
+    /// A signal, with the exit code of the command.
+    Interrupted(Exit),
     Stopped(Cause),
 }
 
@@ -115,25 +116,27 @@ impl Run {
         let (mut bulk, mut stop) = (pin!(bulk.try_run_stream(rows)), pin!(interrupt.wait()));
         let mut timer = interval_at(Instant::now() + self.save_every, self.save_every);
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let is_interrupted = loop {
+        let interrupted = loop {
             tokio::select! {
                 biased;
-                () = &mut stop => break true,
-                _ = &mut bulk => break false,
+                exit = &mut stop => break Some(exit),
+                _ = &mut bulk => break None,
                 _ = timer.tick() => { self.save(&shared)?; }
                 () = shared.refused.notified() => { self.save(&shared)?; }
             }
         };
         let report = monitor.report();
-        let mut reason = match report.stopped {
-            _ if is_interrupted => Reason::Interrupted,
-            Some(cause) => Reason::Stopped(cause),
-            None if shared.lock().is_full() => Reason::Stopped(Arc::new(Stop::TooManyUnresolved)),
-            None => Reason::Complete,
+        let mut reason = match (interrupted, report.stopped) {
+            (Some(exit), _) => Reason::Interrupted(exit),
+            (None, Some(cause)) => Reason::Stopped(cause),
+            (None, None) if shared.lock().is_full() => {
+                Reason::Stopped(Arc::new(Stop::TooManyUnresolved))
+            }
+            (None, None) => Reason::Complete,
         };
         if self.mode == Mode::Insert && matches!(reason, Reason::Complete) {
             tokio::select! {
-                () = &mut stop => reason = Reason::Interrupted,
+                exit = &mut stop => reason = Reason::Interrupted(exit),
                 _ = self.resolve_inserts(&shared) => {}
             }
         }
@@ -142,7 +145,7 @@ impl Run {
         let is_unknown = report.progress.unknown > 0;
         let has_checkpoint = match reason {
             Reason::Complete => !saved.unresolved.is_empty(),
-            Reason::Interrupted => true,
+            Reason::Interrupted(_) => true,
             // A table that does not exist, for example: nothing was written.
             Reason::Stopped(_) => self.is_resumed || is_unknown || report.progress.applied > 0,
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::args::Export as Arguments;
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::format::csv::{self, Columns};
 use crate::format::{Format, Output, RowWriter, jsonl, parquet, rows};
 use crate::interrupt::Interrupt;
@@ -51,9 +51,9 @@ pub(super) fn convert(
 ) -> Result<()> {
     let each = |visit: &mut dyn FnMut(azure_table_client::DynamicEntity) -> Result<()>| {
         for row in rows(path, Format::JsonLines)? {
-            if interrupt.is_set() {
+            if let Some(exit) = interrupt.exit() {
                 let message = "interrupted during the conversion: add --resume to repeat it";
-                return Err(Failure::new(Exit::Interrupted, message));
+                return Err(Failure::new(exit, message));
             }
             visit(row?)?;
         }

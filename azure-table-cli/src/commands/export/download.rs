@@ -55,9 +55,9 @@ impl Download {
         loop {
             let row = tokio::select! {
                 biased;
-                () = &mut stop => {
+                exit = &mut stop => {
                     let message = format!("interrupted after {}", counted(count, "row"));
-                    return Err(Failure::new(Exit::Interrupted, message));
+                    return Err(Failure::new(exit, message));
                 }
                 row = rows.next() => row,
             };
@@ -85,17 +85,17 @@ impl Download {
         self.progress.add_bytes(sink.position.bytes);
         let result = self.fill(&mut sink).await;
         // Without a row there is nothing to resume: the table does not exist, for example.
-        let is_empty = sink.position.rows == 0 && !matches!(result, Ok(true));
+        let is_empty = sink.position.rows == 0 && !matches!(result, Ok(None));
         if is_empty || sink.is_out_of_order {
             sink.remove()?;
         } else if !sink.is_damaged {
             // Also after an error: the rows that were read need not be read again.
-            sink.position.is_complete = matches!(result, Ok(true));
+            sink.position.is_complete = matches!(result, Ok(None));
             sink.save()?;
         }
         match result {
-            Ok(true) => Ok(sink.position),
-            Ok(false) => {
+            Ok(None) => Ok(sink.position),
+            Ok(Some(exit)) => {
                 let message = match sink.position.rows {
                     0 => "interrupted before the first row".to_owned(),
                     rows => {
@@ -103,23 +103,23 @@ impl Download {
                         format!("interrupted after {rows}: add --resume to read the other rows")
                     }
                 };
-                Err(Failure::new(Exit::Interrupted, message))
+                Err(Failure::new(exit, message))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Returns `false` if the user interrupts it.
-    async fn fill(&self, sink: &mut Sink<'_>) -> Result<bool> {
+    /// Returns the exit code if a signal interrupts it.
+    async fn fill(&self, sink: &mut Sink<'_>) -> Result<Option<Exit>> {
         let mut stop = pin!(self.interrupt.wait());
         let mut rows = pin!(self.rows(sink.position.after.as_ref())?);
         loop {
             let row = tokio::select! {
                 biased;
-                () = &mut stop => return Ok(false),
+                exit = &mut stop => return Ok(Some(exit)),
                 row = rows.next() => row,
             };
-            let Some(row) = row else { return Ok(true) };
+            let Some(row) = row else { return Ok(None) };
             let row = row?;
             if self.has_key_order {
                 self.check_order(&row, sink)?;

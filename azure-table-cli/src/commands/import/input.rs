@@ -79,10 +79,10 @@ fn content(path: &Path, interrupt: &Interrupt) -> Result<String> {
 }
 
 fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
-    if interrupt.is_set() {
-        return Err(Failure::new(Exit::Interrupted, "interrupted before anything was sent"));
+    match interrupt.exit() {
+        Some(exit) => Err(Failure::new(exit, "interrupted before anything was sent")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress) -> Result<u64> {

@@ -77,9 +77,9 @@ impl Run {
         loop {
             tokio::select! {
                 biased;
-                () = &mut stop => {
+                exit = &mut stop => {
                     self.save()?;
-                    return Err(self.interrupted());
+                    return Err(self.interrupted(exit));
                 }
                 report = &mut run => {
                     return Ok(report.unwrap_or_else(BulkError::into_report));
@@ -89,14 +89,14 @@ impl Run {
         }
     }
 
-    fn interrupted(&self) -> Failure {
+    fn interrupted(&self, exit: Exit) -> Failure {
         let done = counted(self.monitor.progress().finished(), "row");
         let next = match &self.checkpoint {
             Some(_) => "add --resume to import the other rows",
             None => "this input has no checkpoint: import it again",
         };
         let message = format!("interrupted after {done}: {next}");
-        Failure::new(Exit::Interrupted, message)
+        Failure::new(exit, message)
     }
 
     /// Removes the checkpoint if every row is resolved, and reports the others.

@@ -35,11 +35,11 @@ impl PartFile {
         let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
         let incomplete = file.path().to_owned();
         tokio::spawn(async move {
-            signals.next().await;
+            let exit = signals.next().await;
             // After `persist`, this name is gone.
             let _ = fs::remove_file(incomplete);
             message(&format!("{NAME}: interrupted"));
-            process::exit(Exit::Interrupted as i32);
+            process::exit(exit as i32);
         });
         Ok(Self { file, path: path.to_owned() })
     }
