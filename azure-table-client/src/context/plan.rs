@@ -94,7 +94,7 @@ pub(super) fn candidate(
     hook: Option<&mut EntityHook>,
     result: usize,
 ) -> Result<Option<Candidate>, Error> {
-    if tracked.is_unsendable() {
+    if tracked.is_unsendable(options.replace_on_update) {
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };

@@ -110,6 +110,14 @@ pub struct SaveError {
     pub report: SaveReport,
     /// The first error, or the reason why nothing was sent.
     pub error: Error,
+    /// Whether nothing was sent, since the changes could not be planned.
+    pub(super) is_refused: bool,
+}
+
+impl SaveError {
+    pub(super) const fn new(report: SaveReport, error: Error) -> Self {
+        Self { report, error, is_refused: false }
+    }
 }
 
 impl fmt::Display for SaveError {

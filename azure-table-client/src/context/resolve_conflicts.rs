@@ -30,15 +30,15 @@ pub(super) async fn save(
     let mut rounds = Rounds::new(context, options);
     let mut result = rounds.save().await;
     // A save that cannot be planned sends nothing, and neither would the next round.
-    let is_refused = |error: &SaveError| error.report.error().is_none();
+    let is_refused = |error: &SaveError| error.is_refused;
     while !result.as_ref().is_err_and(is_refused) && rounds.resolve_all().await {
         result = rounds.save().await;
     }
     drop(rounds);
     let refused = result.err().filter(is_refused);
     let report = context.last_report.clone();
-    match report.error().cloned().or(refused.map(|refused| refused.error)) {
-        Some(error) => Err(SaveError { report, error }),
+    match refused.map(|refused| refused.error).or_else(|| report.error().cloned()) {
+        Some(error) => Err(SaveError::new(report, error)),
         None => Ok(report),
     }
 }

@@ -56,7 +56,8 @@ impl TableContext {
             },
         }));
         let groups = groups.map_err(|error| self.refused(error))?;
-        let is_whole = options.mode != Mode::Atomic || !self.tracker.has_unsendable_change();
+        let is_whole = options.mode != Mode::Atomic
+            || !self.tracker.has_unsendable_change(options.replace_on_update);
         if is_whole && (is_read || options.continue_on_error) {
             self.send_all(groups, &options).await;
         }
@@ -64,15 +65,13 @@ impl TableContext {
         self.last_report.name_entities();
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),
-            Some(error) => {
-                Err(SaveError { error: error.clone(), report: self.last_report.clone() })
-            }
+            Some(error) => Err(SaveError::new(self.last_report.clone(), error.clone())),
         }
     }
 
     /// The error of a save that sends nothing.
     fn refused(&self, error: Error) -> SaveError {
-        SaveError { report: self.last_report.clone(), error }
+        SaveError { is_refused: true, ..SaveError::new(self.last_report.clone(), error) }
     }
 
     async fn send_all(&mut self, groups: Vec<RequestGroup>, options: &SaveOptions) {
@@ -130,7 +129,8 @@ impl TableContext {
             Sending { id, change, wire, condition: condition.as_ref() }
         });
         let changes: Vec<_> = changes.collect();
-        let refused = self.tracker.begin(&group.request, &changes, &sent).err();
+        let is_expired = |end| outcome::is_expired(&self.core, end);
+        let refused = self.tracker.begin(&group.request, &changes, &sent, is_expired).err();
         for (at, candidate) in group.changes.iter().enumerate() {
             let outcome = match &refused {
                 None => WriteOutcome::Unknown(dropped().into()),

@@ -75,7 +75,7 @@ impl TableContext {
             .tracker
             .in_order()
             .into_iter()
-            .filter(|(_, tracked)| tracked.is_unsendable())
+            .filter(|(_, tracked)| tracked.is_unsendable(options.replace_on_update))
             .map(|(id, tracked)| (id.clone(), Arc::clone(tracked.table()), tracked.key().clone()))
             .collect();
         let mut is_read = true;

@@ -236,8 +236,9 @@ impl Tracker {
     }
 
     /// Whether an unknown change, which is still pending, keeps the changes of an atomic save from being sent together.
-    pub(crate) fn has_unsendable_change(&self) -> bool {
-        self.entities.values().any(|it| it.is_unsendable() && it.pending != Pending::Nothing)
+    pub(crate) fn has_unsendable_change(&self, replace_on_update: bool) -> bool {
+        let mut entities = self.entities.values();
+        entities.any(|it| it.is_unsendable(replace_on_update) && it.pending != Pending::Nothing)
     }
 
     /// Removes the open changes of an entity, none of which can arrive any more.

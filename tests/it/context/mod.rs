@@ -8,6 +8,7 @@ mod find;
 mod losses;
 mod merge_options;
 mod model;
+mod open_changes;
 mod proof;
 mod proved_earlier;
 mod replace;

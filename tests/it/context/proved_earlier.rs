@@ -1,5 +1,6 @@
 //! An entity with several open changes, of which the rows prove an earlier one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::client::WriteOutcome;
@@ -12,7 +13,7 @@ use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, is_write, o
 use super::earlier_attempts::{context, lost, row, virtual_time};
 use super::{Blog, KEY, MockTableService, blog, service, stored};
 
-fn state(ctx: &TableContext, row_key: &str) -> EntityState {
+pub(super) fn state(ctx: &TableContext, row_key: &str) -> EntityState {
     let entries = ctx.entries();
     entries.iter().find(|entry| entry.key().row_key == row_key).unwrap().state()
 }
@@ -67,7 +68,7 @@ async fn the_same_change_in_another_transaction_is_settled_too() {
 
 /// A context with an upsert of `A` and `C` that its id proves, and an update of `A` that was lost. Another program has changed
 /// `C` since, so that the ETag of the row is not known.
-async fn without_etag() -> (MockTableService, TableContext) {
+pub(super) async fn without_etag() -> (MockTableService, Arc<Scripted>, TableContext) {
     let (mock, _) = service().await;
     let transport = Scripted::new(mock.transport(), in_turn([Step::lose_reply(), lost()]));
     let mut ctx = context(&mock, &transport, true);
@@ -79,12 +80,12 @@ async fn without_etag() -> (MockTableService, TableContext) {
     transport.play(on(is_write, in_turn([lost()])));
     let report = ctx.save_changes().await.unwrap_err().report;
     assert_eq!((report.results.len(), report.unknown().count()), (1, 1), "{report:?}");
-    (mock, ctx)
+    (mock, transport, ctx)
 }
 
 #[tokio::test]
 async fn an_unknown_change_without_an_etag_does_not_block_other_entities() {
-    let (mock, mut ctx) = without_etag().await;
+    let (mock, _, mut ctx) = without_etag().await;
     ctx.add(&blog("3", "mine")).unwrap();
     let error = ctx.save_changes_with(SaveOptions::atomic().continue_on_error()).await;
     let report = error.unwrap_err().report;
@@ -101,7 +102,7 @@ async fn an_unknown_change_without_an_etag_does_not_block_other_entities() {
 /// The program reads the row again. Its change is sent under the ETag of this row, whose other values it keeps.
 #[tokio::test]
 async fn a_refresh_with_local_changes_finds_the_etag() {
-    let (mock, mut ctx) = without_etag().await;
+    let (mock, _, mut ctx) = without_etag().await;
     let rows = ctx.service().table_named::<DynamicEntity>("Blogs");
     for (option, is_saved) in [
         (MergeOption::AppendOnly, false),

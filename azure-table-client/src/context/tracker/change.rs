@@ -6,6 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Known, LastUpdate, Tracked, refusal};
+use crate::edm::EdmValue;
 use crate::error::Error;
 use crate::operation::entity::{Update, Write};
 use crate::outcome::Properties;
@@ -85,8 +86,10 @@ impl Tracked {
     }
 
     /// Whether the outcome of a change is unknown, and no request can be sent to resolve it.
-    pub(crate) fn is_unsendable(&self) -> bool {
-        self.is_unknown() && (self.pending == Pending::Nothing || self.lacks_etag())
+    pub(crate) fn is_unsendable(&self, replace_on_update: bool) -> bool {
+        let has_replacement = replace_on_update && self.update.is_some();
+        let is_undone = self.pending == Pending::Nothing && !has_replacement;
+        self.is_unknown() && (is_undone || self.lacks_etag())
     }
 
     /// Returns the change to send; `None` if there is nothing to do.
@@ -175,40 +178,48 @@ impl Tracked {
         }
     }
 
-    /// Drops the values that a replace has removed or written in another form. Local changes since then stay.
-    fn drop_replaced(&mut self, written: &Properties) {
+    /// Drops the values that a replace has removed or written in another form. Local changes stay, also those since the
+    /// entity was `sent`.
+    fn drop_replaced(&mut self, written: &Properties, sent: Option<&Properties>) {
         let Some(snapshot) = &self.snapshot else { return };
+        let is_unchanged = |name: &str, value: Option<&EdmValue>| {
+            snapshot.get(name) == value && sent.is_none_or(|sent| sent.get(name) == value)
+        };
         let current = Arc::make_mut(&mut self.current);
-        current.retain(|name, value| {
-            written.contains_key(name) || snapshot.get(name) != Some(&*value)
-        });
+        current
+            .retain(|name, value| written.contains_key(name) || !is_unchanged(name, Some(&*value)));
         for (name, value) in written {
-            if current.get(name) == snapshot.get(name) {
+            if is_unchanged(name, current.get(name)) {
                 current.insert(name.clone(), value.clone());
             }
         }
     }
 
-    /// Records that a change was applied.
-    pub(super) fn confirm(&mut self, change: Change, etag: Option<&ETag>) {
+    /// Records that a change was applied. `sent` has the properties with the local changes from when it was sent.
+    pub(super) fn confirm(
+        &mut self,
+        change: Change,
+        sent: Option<&Properties>,
+        etag: Option<&ETag>,
+    ) {
         self.error = None;
         self.replaces = false;
         match change {
-            Change::Add(Add::InsertOrMerge, written) => {
+            Change::Add(Add::InsertOrMerge, written)
+                if self.snapshot.is_none() || self.known == Known::Written =>
+            {
                 self.known = Known::Written;
                 self.snapshot = Some(written);
             }
-            Change::Add(_, written) => {
+            Change::Merge(written) | Change::Add(Add::InsertOrMerge, written) => {
+                Arc::make_mut(self.snapshot.get_or_insert_default())
+                    .extend(Arc::unwrap_or_clone(written));
+            }
+            Change::Add(_, written) | Change::Put(written) => {
                 self.known = Known::All;
+                self.drop_replaced(&written, sent);
                 self.snapshot = Some(written);
             }
-            Change::Put(written) => {
-                self.known = Known::All;
-                self.drop_replaced(&written);
-                self.snapshot = Some(written);
-            }
-            Change::Merge(written) => Arc::make_mut(self.snapshot.get_or_insert_default())
-                .extend(Arc::unwrap_or_clone(written)),
             Change::Delete => {}
         }
         self.lacks = None;

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::change::{Change, Wire};
+use super::change::{Add, Change, Wire};
 use crate::IfMatch;
 use crate::operation::Request;
 use crate::outcome::Properties;
 
-/// The maximum number of open changes of one entity.
+/// The maximum number of open changes of one entity that the service may still apply.
 pub(super) const MAX_OPEN_CHANGES: usize = 8;
 
 /// One change in a request that was sent.
@@ -25,6 +25,8 @@ pub(crate) struct OpenChange {
     pub(crate) sent: Range<Instant>,
     /// The last update before it was sent.
     pub(super) update: Option<Arc<Properties>>,
+    /// The properties with the local changes, from when it was sent.
+    pub(super) current: Arc<Properties>,
 }
 
 impl OpenChange {
@@ -61,6 +63,16 @@ impl OpenChange {
         Arc::ptr_eq(&self.request, request)
     }
 
+    /// Whether a row has the properties that the change left. A client without ids may have written it since, and kept the
+    /// column with the id.
+    pub(super) fn is_left_in(&self, row: &Properties, write_id: &str) -> bool {
+        let Some(written) = self.wire.change.properties() else { return false };
+        let is_merge =
+            matches!(self.wire.change, Change::Merge(_) | Change::Add(Add::InsertOrMerge, _));
+        written.iter().all(|(name, value)| row.get(name) == Some(value))
+            && (is_merge || row.keys().all(|name| name == write_id || written.contains_key(name)))
+    }
+
     /// Whether the service refuses it once the row has another ETag.
     const fn is_fenceable(&self) -> bool {
         matches!(self.condition, Some(IfMatch::Tag(_)))
@@ -83,8 +95,9 @@ impl OpenChanges {
     }
 
     /// Whether another change can be recorded. One that repeats an earlier one takes its place.
-    pub(super) fn has_room(&self, open: &OpenChange) -> bool {
-        self.changes.len() < MAX_OPEN_CHANGES
+    pub(super) fn has_room(&self, open: &OpenChange, is_expired: impl Fn(Instant) -> bool) -> bool {
+        let open_now = self.changes.iter().filter(|earlier| !is_expired(earlier.sent.end));
+        open_now.count() < MAX_OPEN_CHANGES
             || self.changes.iter().any(|earlier| earlier.repeats(open))
     }
 
@@ -127,7 +140,6 @@ mod tests {
 
     use uuid::Uuid;
 
-    use super::super::change::Add;
     use super::*;
     use crate::edm::EdmValue;
     use crate::entity::EntityKey;
@@ -155,6 +167,7 @@ mod tests {
             request: request(),
             sent: now..now + Duration::from_secs(60),
             update: None,
+            current: Arc::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::change::{Change, Wire};
+use super::change::{Add, Change, Wire};
 use super::open_changes::{MAX_OPEN_CHANGES, OpenChange};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
 use crate::edm::EdmValue;
@@ -55,9 +55,8 @@ impl Tracked {
         row: &Properties,
         write_id: Option<&str>,
     ) -> bool {
-        let (Change::Merge(_), Known::All, Some(snapshot)) =
-            (&open.change, &self.known, &self.snapshot)
-        else {
+        let is_merge = matches!(open.change, Change::Merge(_) | Change::Add(Add::InsertOrMerge, _));
+        let (true, Known::All, Some(snapshot)) = (is_merge, &self.known, &self.snapshot) else {
             return true;
         };
         let wire = open.wire.change.properties();
@@ -80,9 +79,12 @@ impl Tracker {
         request: &Arc<Request>,
         changes: &[Sending<'_>],
         sent: &Range<Instant>,
+        is_expired: impl Fn(Instant) -> bool,
     ) -> Result<(), (usize, Error)> {
         let opened = changes.iter().map(|&Sending { id, change, wire, condition }| {
-            let update = self.get(id).and_then(|tracked| tracked.update.as_ref());
+            let tracked = self.get(id);
+            let update = tracked.and_then(|tracked| tracked.update.as_ref());
+            let current = tracked.map(|tracked| Arc::clone(&tracked.current));
             OpenChange {
                 change: change.clone(),
                 wire: wire.clone(),
@@ -90,11 +92,12 @@ impl Tracker {
                 request: Arc::clone(request),
                 sent: sent.clone(),
                 update: update.map(|update| Arc::clone(&update.written)),
+                current: current.unwrap_or_default(),
             }
         });
         let opened: Vec<_> = opened.collect();
         let has_room = |(at, open): (usize, &OpenChange)| {
-            self.get(changes[at].id).is_none_or(|tracked| tracked.open.has_room(open))
+            self.get(changes[at].id).is_none_or(|tracked| tracked.open.has_room(open, &is_expired))
         };
         if let Some(at) = opened.iter().enumerate().rposition(|open| !has_room(open)) {
             let error = refusal(
@@ -143,8 +146,9 @@ impl Tracker {
         {
             tracked.update = None;
         }
+        let sent = open.map(|open| Arc::clone(&open.current));
         tracked.open.applied(request);
-        tracked.confirm(change, etag);
+        tracked.confirm(change, sent.as_deref(), etag);
     }
 
     /// Records that the ETag is not known after a change that was applied. The entity cannot be updated until it is.
@@ -236,8 +240,8 @@ impl Tracker {
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
         let has_id = |it: &&OpenChange| it.wire.write_id.as_ref() == Some(found);
         let Some(open) = tracked.open_changes().iter().find(has_id).cloned() else { return };
-        let is_of_change =
-            tracked.has_other_columns_of_snapshot(&open, &row.properties, Some(&*column));
+        let is_of_change = open.is_left_in(&row.properties, &column)
+            && tracked.has_other_columns_of_snapshot(&open, &row.properties, Some(&*column));
         let etag = is_of_change.then_some(&row.etag);
         self.applied(id, open.change, &open.request, etag);
     }

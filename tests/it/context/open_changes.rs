@@ -1,0 +1,136 @@
+//! Changes with an unknown outcome, to which the program or another one adds changes before they are settled.
+
+use std::time::Duration;
+
+use azure_table_client::context::{ConflictResolver, EntityState, MergeOption, SaveOptions};
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, is_write, on};
+
+use super::earlier_attempts::{context, lost, row, virtual_time};
+use super::proved_earlier::{state, without_etag};
+use super::{Blog, KEY, blog, service, stored};
+
+/// The program returns to the first values after a replacement whose response was lost.
+#[tokio::test]
+async fn an_undone_replacement_is_undone_in_the_table_too() {
+    let (mock, _) = service().await;
+    let first = row(&[("A", 1), ("B", 1)]);
+    stored(&mock).insert(&first).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, true);
+    ctx.load(ctx.service().table_named::<DynamicEntity>("Blogs").query()).await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 2)])).unwrap();
+    transport.play(in_turn([Step::lose_reply(), lost()]));
+    ctx.save_changes().await.unwrap_err();
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get::<i32>("B"), None);
+    ctx.table_named::<DynamicEntity>("Blogs").update(&first).unwrap();
+    ctx.save_changes().await.unwrap();
+    let stored = stored(&mock).get(KEY).await.unwrap();
+    assert_eq!((stored.get("A"), stored.get("B")), (Some(Ok(1)), Some(Ok(1))));
+}
+
+/// A query finds the id of a change in a row that a client without ids has changed since.
+#[tokio::test]
+async fn a_query_does_not_adopt_the_version_of_a_later_writer() {
+    let (mock, _) = service().await;
+    let transport = Scripted::new(mock.transport(), in_turn([Step::lose_reply(), lost()]));
+    let mut ctx = context(&mock, &transport, true);
+    ctx.table_named::<DynamicEntity>("Blogs").add_or_merge(&row(&[("Rating", 1)])).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    stored(&mock).merge(&row(&[("Rating", 5)]), IfMatch::Any).await.unwrap();
+    ctx.load(ctx.service().table_named::<DynamicEntity>("Blogs").query()).await.unwrap();
+    assert_eq!(state(&ctx, KEY.1), EntityState::Unchanged);
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("Rating", 2)])).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get("Rating"), Some(Ok(5)));
+}
+
+/// An update without a difference is a replacement with that option, also after a lost request.
+#[tokio::test]
+async fn a_lost_replacement_is_repeated_with_the_whole_transaction() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "mine")).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, false);
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    ctx.update(&blog("1", "mine")).unwrap();
+    ctx.add(&blog("2", "mine")).unwrap();
+    transport.play(on(is_batch, in_turn([lost()])));
+    let options = SaveOptions::atomic().replace_on_update();
+    let report = ctx.save_changes_with(options.clone()).await.unwrap_err().report;
+    assert_eq!(report.unknown().count(), 2, "{report}");
+    assert_eq!(ctx.save_changes_with(options).await.unwrap().applied(), 2);
+}
+
+/// The rounds of a resolver end if the changes cannot be planned, and the save names that error.
+#[tokio::test]
+async fn a_refused_plan_ends_the_rounds_next_to_an_unknown_change() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, true);
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    ctx.update(&blog("1", "new")).unwrap();
+    transport.play(on(is_write, in_turn([lost()])));
+    ctx.save_changes().await.unwrap_err();
+    ctx.update(&blog("1", "old")).unwrap();
+    // With the id of the write, it has one property too many.
+    let mut large = DynamicEntity::new(KEY.0, "2");
+    for at in 0..252 {
+        large.set(format!("P{at}"), at);
+    }
+    ctx.table_named::<DynamicEntity>("Blogs").add(&large).unwrap();
+    let mut requests = 0;
+    transport.play(move |_| {
+        requests += 1;
+        assert!(requests < 10, "the rounds do not end");
+        Step::pass()
+    });
+    let options = SaveOptions::each().continue_on_error();
+    let options = options.on_conflict(ConflictResolver::client_wins());
+    let error = ctx.save_changes_with(options).await.unwrap_err();
+    assert_eq!(error.error.kind(), ErrorKind::InvalidInput, "{}", error.error);
+    assert_eq!((error.report.unknown().count(), error.report.not_attempted()), (1, 1));
+}
+
+/// An upsert arrives after the program has read the row again, and another program changes a column that only the row has.
+#[tokio::test]
+async fn a_late_upsert_does_not_overwrite_the_columns_of_other_programs() {
+    let (mock, transport, mut ctx) = without_etag().await;
+    stored(&mock).merge(&row(&[("D", 5)]), IfMatch::Any).await.unwrap();
+    let rows = ctx.service().table_named::<DynamicEntity>("Blogs");
+    ctx.load(rows.query()).merge_option(MergeOption::PreserveChanges).await.unwrap();
+    let upsert = transport.requests().into_iter().rfind(is_write).unwrap();
+    mock.transport().send(upsert).await.unwrap();
+    stored(&mock).merge(&row(&[("D", 6)]), IfMatch::Any).await.unwrap();
+    // The first save may find the conflict.
+    for _ in 0..2 {
+        ctx.save_changes().await.ok();
+    }
+    let stored = stored(&mock).get(KEY).await.unwrap();
+    assert_eq!((stored.get("A"), stored.get("D")), (Some(Ok(2)), Some(Ok(6))));
+}
+
+/// After as many lost updates as a context keeps, the next one is sent once the service refuses those before it.
+#[tokio::test(start_paused = true)]
+async fn expired_changes_make_room_for_the_next_one() {
+    let mock = virtual_time();
+    let blogs = mock.client().table::<Blog>();
+    blogs.create().await.unwrap();
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, false);
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    transport.play(on(is_write, |_| lost()));
+    for at in 0..8 {
+        ctx.update(&blog("1", &at.to_string())).unwrap();
+        ctx.save_changes().await.unwrap_err();
+    }
+    transport.play(|_| Step::pass());
+    ctx.update(&blog("1", "last")).unwrap();
+    let error = ctx.save_changes().await.unwrap_err().error;
+    assert!(error.to_string().contains("8 earlier attempts may still be applied"), "{error}");
+    tokio::time::advance(Duration::from_secs(60 * 60)).await;
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(KEY).await.unwrap().text, "last");
+}
