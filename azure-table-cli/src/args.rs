@@ -6,6 +6,7 @@ mod duration;
 mod files;
 mod globals;
 mod passed_on;
+mod policies;
 mod rows;
 mod scan;
 mod tables;
@@ -18,6 +19,7 @@ pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
 pub(crate) use globals::Globals;
 pub(crate) use passed_on::own_arguments;
+pub(crate) use policies::{Policies, PolicyAction, SetPolicy};
 pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;
 pub(crate) use tables::{Create, Drop, Tables};
@@ -67,6 +69,7 @@ pub(crate) enum Command {
     Copy(Copy),
     Diff(Diff),
     Sas(Sas),
+    Policies(Policies),
     Whoami(Whoami),
     Serve(Serve),
     Sql(Sql),

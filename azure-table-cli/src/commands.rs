@@ -12,6 +12,7 @@ mod get;
 pub(crate) mod import;
 pub(crate) mod man;
 mod merge;
+mod policies;
 mod put;
 mod query;
 mod sas;
@@ -42,6 +43,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Copy(args) => copy::run(args, globals).await,
         Command::Diff(args) => diff::run(args, globals).await,
         Command::Sas(args) => sas::run(args, globals).await,
+        Command::Policies(args) => policies::run(args, globals).await,
         Command::Whoami(args) => whoami::run(args, globals).await,
         Command::Sql(args) => sql::run(args, globals),
         // `main` runs these without the runtime.

@@ -50,7 +50,8 @@ fn check_protocol(endpoint: &str, args: &Sas, globals: &Globals) -> Result<()> {
     Ok(())
 }
 
-fn end(moment: Moment) -> Result<EdmDateTime> {
+/// The time that an option states.
+pub(super) fn end(moment: Moment) -> Result<EdmDateTime> {
     match moment {
         Moment::At(time) => Ok(time),
         Moment::In(lifetime) => {
@@ -108,17 +109,7 @@ fn account(args: &Sas, expiry: Option<EdmDateTime>) -> Result<AccountSas> {
 }
 
 fn table(name: &str, args: &Sas, expiry: Option<EdmDateTime>) -> Result<TableSas> {
-    let letters = args.permissions.as_deref().unwrap_or_default();
-    let permissions = set(
-        "permissions",
-        letters,
-        &[
-            ('r', TablePermissions::READ),
-            ('a', TablePermissions::ADD),
-            ('u', TablePermissions::UPDATE),
-            ('d', TablePermissions::DELETE),
-        ],
-    )?;
+    let permissions = table_permissions(args.permissions.as_deref().unwrap_or_default())?;
     let mut sas = terms!(TableSas::new(name).permissions(permissions), args, expiry);
     let fields: [(&Option<String>, Setter); 6] = [
         (&args.policy, TableSas::policy),
@@ -134,6 +125,20 @@ fn table(name: &str, args: &Sas, expiry: Option<EdmDateTime>) -> Result<TableSas
         }
     }
     Ok(sas)
+}
+
+/// Returns the permissions for a table with these letters.
+pub(super) fn table_permissions(letters: &str) -> Result<TablePermissions> {
+    set(
+        "permissions",
+        letters,
+        &[
+            ('r', TablePermissions::READ),
+            ('a', TablePermissions::ADD),
+            ('u', TablePermissions::UPDATE),
+            ('d', TablePermissions::DELETE),
+        ],
+    )
 }
 
 /// Returns the set of these letters.

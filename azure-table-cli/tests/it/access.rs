@@ -200,3 +200,36 @@ fn the_help_of_sql_states_where_options_go() {
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("Options after the word sql go to azure-table-sql"), "{help}");
 }
+
+#[test]
+fn policies_are_set_shown_and_removed() {
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs"]).done();
+    let policies = |arguments: &[&str]| emulator.run(&[&["policies"], arguments].concat());
+    policies(&["set", "Blogs", "readers", "--permissions", "r", "--expires", "30d"]).done();
+    let writers = ["--permissions", "uar", "--starts", "2026-01-01T00:00:00Z"];
+    policies(
+        &[&["set", "Blogs", "writers", "--expires", "2031-01-01T00:00:00Z"], &writers[..]].concat(),
+    )
+    .done();
+    // Without options it leaves all to the signatures.
+    policies(&["set", "Blogs", "readers"]).done();
+    let expected = "\
+Id       Permissions  Start                         Expiry
+readers
+writers  rau          2026-01-01T00:00:00.0000000Z  2031-01-01T00:00:00.0000000Z
+";
+    assert_eq!(policies(&["get", "Blogs"]).done(), expected);
+    policies(&["remove", "Blogs", "readers"]).done();
+    let line = r#"{"Expiry":"2031-01-01T00:00:00.0000000Z","Id":"writers","Permissions":"rau","Start":"2026-01-01T00:00:00.0000000Z"}"#;
+    assert_eq!(policies(&["get", "Blogs", "--output", "jsonl"]).done(), format!("{line}\n"));
+
+    assert!(policies(&["remove", "Blogs", "readers"]).failed(6).contains("no policy \"readers\""));
+    assert!(policies(&["set", "Blogs", "x", "--permissions", "rx"]).failed(2).contains("'x'"));
+    assert!(policies(&["set", "Blogs", &"x".repeat(65)]).failed(2).contains("64"));
+    for id in ["2", "3", "4", "5"] {
+        policies(&["set", "Blogs", id]).done();
+    }
+    assert!(policies(&["set", "Blogs", "6"]).failed(2).contains('5'));
+    policies(&["get", "None"]).failed(6);
+}
