@@ -112,6 +112,21 @@ impl From<Schema> for Snapshot {
     }
 }
 
+/// The current form, without the properties of earlier versions.
+impl From<Snapshot> for Schema {
+    fn from(snapshot: Snapshot) -> Self {
+        let mut schema = snapshot.schema;
+        schema.kinds = snapshot.kinds.map(|list| {
+            let mut kinds = Kinds::default();
+            kinds.property = list.property;
+            kinds.list = list.list.into_iter().map(|(name, kind)| (name, kind.into())).collect();
+            kinds.has_other = list.has_other;
+            kinds
+        });
+        schema
+    }
+}
+
 impl From<Kinds> for KindList {
     fn from(kinds: Kinds) -> Self {
         let list = kinds.list.into_iter().map(|(name, schema)| (name, schema.into()));

@@ -1,6 +1,7 @@
 //! Single rules, and the text of snapshots.
 
 use azure_table_client::edm::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
+use azure_table_client::entity::schema::Schema;
 use azure_table_client::entity::{
     Bucketed, DecodeError, Descending, EncodeError, KeyError, PropertyGroup, PropertyWriter, Row,
 };
@@ -332,6 +333,8 @@ fn kinds_are_compared_one_by_one() {
         let text = snapshot.to_string();
         assert_eq!(text.parse::<Snapshot>().unwrap().to_string(), text);
     }
+    assert_eq!(Schema::from(Snapshot::of::<Open>()), Open::schema());
+    assert_eq!(Schema::from(Snapshot::of::<Post>()), Post::schema());
     // A property that a kind had is remembered within the kind.
     let updated = Snapshot::of::<Larger>().updated(&Snapshot::of::<Both>()).to_string();
     assert!(
