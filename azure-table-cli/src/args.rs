@@ -9,6 +9,7 @@ mod passed_on;
 mod policies;
 mod rows;
 mod scan;
+mod schema;
 mod tables;
 mod tools;
 
@@ -22,6 +23,7 @@ pub(crate) use passed_on::own_arguments;
 pub(crate) use policies::{Policies, PolicyAction, SetPolicy};
 pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;
+pub(crate) use schema::{Sample, Schema};
 pub(crate) use tables::{Create, Drop, Tables};
 pub(crate) use tools::{Completions, Man, Serve, Sql};
 
@@ -30,7 +32,7 @@ Exit codes:
   0 done                          5 outcome unknown: a write may have been applied
   1 failed                        6 not found
   2 invalid arguments             7 condition failed, or it exists already
-  3 differences found (diff)      8 not authenticated or not permitted
+  3 differences (diff, schema)    8 not authenticated or not permitted
   4 some rows were refused      130 interrupted (143 by SIGTERM)
 
 Credentials come from AZURE_STORAGE_CONNECTION_STRING or other variables, from a file, a prompt or a sign-in, and never \
@@ -64,6 +66,7 @@ pub(crate) enum Command {
     Delete(Delete),
     Query(Query),
     Count(Count),
+    Schema(Schema),
     Export(Export),
     Import(Import),
     Copy(Copy),

@@ -16,6 +16,7 @@ mod policies;
 mod put;
 mod query;
 mod sas;
+mod schema;
 pub(crate) mod serve;
 mod sql;
 mod tables;
@@ -38,6 +39,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Delete(args) => delete::run(args, globals).await,
         Command::Query(args) => query::run(args, globals).await,
         Command::Count(args) => count::run(args, globals).await,
+        Command::Schema(args) => schema::run(args, globals).await,
         Command::Export(args) => export::run(args, globals).await,
         Command::Import(args) => import::run(args, globals).await,
         Command::Copy(args) => copy::run(args, globals).await,

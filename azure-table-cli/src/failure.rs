@@ -22,7 +22,7 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are invalid. Nothing was changed.
     Usage = 2,
-    /// `diff` found differences.
+    /// `diff` found differences, or `schema --check` found rows that cannot be read.
     Different = 3,
     /// Some rows were refused; they are listed.
     Partial = 4,
@@ -99,6 +99,12 @@ impl Failure {
             return Self::silent(Exit::Done);
         }
         Self::new(Exit::Failed, format!("cannot write to standard output: {error}"))
+    }
+
+    /// Returns the failure to print a difference. There is one, even if the reader has closed standard output.
+    #[must_use]
+    pub fn or_different(self) -> Self {
+        if self.exit == Exit::Done { Self::silent(Exit::Different) } else { self }
     }
 
     /// The exit code.

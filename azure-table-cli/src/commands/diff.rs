@@ -38,22 +38,16 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
         Lines::Text => writeln!(out, "{difference}"),
         Lines::Jsonl => writeln!(out, "{}", without_controls(&difference.to_json().to_string())),
     };
-    let counts =
-        merge(a, b, |difference| write(difference).map_err(|error| not_written(&error))).await;
+    let counts = merge(a, b, |difference| {
+        write(difference).map_err(|error| Failure::stdout(&error).or_different())
+    })
+    .await;
     // The differences before an error are printed too.
-    let flushed = out.flush().map_err(|error| not_written(&error));
+    let flushed = out.flush().map_err(|error| Failure::stdout(&error).or_different());
     progress.finish();
     let counts = counts?;
     flushed?;
     conclude(counts, globals.quiet)
-}
-
-/// The failure to write a difference. There is one, even if the reader has closed standard output.
-fn not_written(error: &io::Error) -> Failure {
-    match Failure::stdout(error) {
-        failure if failure.exit() == Exit::Done => Failure::silent(Exit::Different),
-        failure => failure,
-    }
 }
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {

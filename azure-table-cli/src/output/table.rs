@@ -114,16 +114,32 @@ pub(super) fn is_system(name: &str) -> bool {
 }
 
 fn cut(text: &str) -> String {
-    let line = one_line(text);
-    if width(&line) <= MAX_WIDTH {
+    shortened(one_line(text), MAX_WIDTH)
+}
+
+/// Cuts a line that fills more columns.
+pub(crate) fn shortened(line: String, most: usize) -> String {
+    if width(&line) <= most {
         return line;
     }
     let mut columns = 0;
     let kept = line.chars().take_while(|c| {
         columns += c.width().unwrap_or_default();
-        columns < MAX_WIDTH
+        columns < most
     });
     kept.chain(['…']).collect()
+}
+
+/// Aligns lines, of which the first one is the header.
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width_of =
+        |at: usize| lines.iter().filter_map(|cells| cells.get(at)).map(|cell| width(cell)).max();
+    let widths: Vec<_> = (0..columns).filter_map(width_of).collect();
+    let rules = widths.iter().map(|width| "-".repeat(*width)).collect();
+    let (header, rest) = lines.split_at(lines.len().min(1));
+    let all = header.iter().chain(std::iter::once(&rules)).chain(rest);
+    all.map(|cells| line(cells, &widths)).collect()
 }
 
 fn line(cells: &[String], widths: &[usize]) -> String {

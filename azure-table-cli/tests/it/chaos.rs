@@ -12,7 +12,7 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::{DynamicEntity, TableClient};
 
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, interrupt};
 
 /// Together, the failures strike a fifth of the requests. The last two only make the run longer.
 const FAULTS: &str = r#"{"seed":25,"faults":[
@@ -41,7 +41,7 @@ struct Plan {
 }
 
 /// Partitions have one row, a few or thousands.
-fn row(n: u32, spread: u32) -> DynamicEntity {
+pub(crate) fn row(n: u32, spread: u32) -> DynamicEntity {
     let partition = match n % spread {
         0 => format!("single-{n:06}"),
         rest if rest < spread * 2 / 5 => format!("small-{:04}", n / (4 * spread)),
@@ -66,10 +66,10 @@ async fn fill(table: &TableClient<DynamicEntity>, plan: &Plan) {
 }
 
 /// Numbers that look random, from a seed.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: u128) -> u64 {
+    pub(crate) fn below(&mut self, limit: u128) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         u64::try_from(u128::from(self.0 >> 33) % limit).unwrap()
@@ -87,12 +87,6 @@ async fn has_ended(child: &mut Child, until: impl Fn() -> bool) -> bool {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-/// Sends SIGINT to a process that the test started.
-fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// Copies until a run is complete. Returns the number of kills, of interrupts and of runs that failed.

@@ -19,12 +19,24 @@ async fn a_difference_that_nobody_reads_is_a_difference() {
     filled(&emulator, "Blogs", 3).await;
     filled(&emulator, "Equal", 3).await;
     filled(&emulator, "Empty", 0).await;
-    for output in ["text", "jsonl"] {
-        let mut diff = emulator.command(&["diff", "Blogs", "Empty", "-q", "--output", output]);
-        let mut child = diff.spawn().unwrap();
-        drop(child.stdout.take());
-        let end = child.wait_with_output().unwrap();
-        assert_eq!((end.status.code(), end.stderr), (Some(3), Vec::new()));
+    let folder = Folder::new();
+    let (file, snapshot) = (folder.file("blog.rs"), folder.file("blog.txt"));
+    fs::write(&file, "#[derive(TableEntity)] #[table(partition_key = \"q\")] struct Blog { #[table(row_key)] id: String }")
+        .unwrap();
+    fs::write(&snapshot, "partition-key literal \"q\"\nend\n").unwrap();
+    for arguments in [
+        &["diff", "Blogs", "Empty"],
+        &["schema", "Blogs", &*format!("--check={file}")],
+        &["schema", "Blogs", &*format!("--check={snapshot}")],
+    ] {
+        for output in ["text", "jsonl"] {
+            let mut command =
+                emulator.command(&[&arguments[..], &["-q", "--output", output]].concat());
+            let mut child = command.spawn().unwrap();
+            drop(child.stdout.take());
+            let end = child.wait_with_output().unwrap();
+            assert_eq!((end.status.code(), end.stderr), (Some(3), Vec::new()));
+        }
     }
     let mut child = emulator.command(&["diff", "Blogs", "Equal", "-q"]).spawn().unwrap();
     drop(child.stdout.take());

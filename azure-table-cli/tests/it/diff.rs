@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Emulator, Folder, Run};
 
-fn row(n: i32) -> DynamicEntity {
+pub(crate) fn row(n: i32) -> DynamicEntity {
     // Supplementary characters come before U+FFFF in the order of the service.
     let partition = ["a", "b", "\u{1f600}", "\u{ffff}"][n.unsigned_abs() as usize % 4];
     DynamicEntity::new(partition, format!("{n:03}")).with("N", n).with("Zero", -0.0)

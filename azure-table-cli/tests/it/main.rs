@@ -28,5 +28,6 @@ mod proxy;
 mod row_lists;
 mod rows;
 mod run_files;
+mod schema;
 mod sessions;
 mod support;

@@ -135,6 +135,12 @@ pub(crate) fn run(arguments: &[&str]) -> Run {
     Run::of(&command(arguments).stdin(Stdio::null()).output().unwrap())
 }
 
+/// Sends SIGINT to a process that the test started.
+pub(crate) fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
 /// A folder that is removed on drop.
 pub(crate) struct Folder(PathBuf);
 

@@ -1,0 +1,71 @@
+//! `schema`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::copy::Lines;
+
+/// Print the columns of a table with their types, as a list or as Rust structs
+///
+/// Reads the first rows in key order, which may differ from later ones; --sample all reads the whole table. Ctrl-C ends the
+/// reading: the command prints the result of the rows so far, and exits with 130.
+///
+/// Kinds are rows of one table with different columns. Without --kind, the text column of every row with 2 to 20 values, on
+/// average in two rows or more, that decides for the most columns whether a row has them is the discriminator.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table schema Blogs --sample all
+  azure-table schema Blogs --rust > src/blogs.rs
+  azure-table schema Blogs --check src/blogs.rs")]
+pub(crate) struct Schema {
+    /// Name of the table
+    pub(crate) table: String,
+    /// Rows to read: a number, or all
+    #[arg(long, value_name = "ROWS", default_value = "1000")]
+    pub(crate) sample: Sample,
+    /// The discriminator: the text column that holds the kind of a row
+    #[arg(long, value_name = "COLUMN", conflicts_with = "check")]
+    pub(crate) kind: Option<String>,
+    /// Print structs with #[derive(TableEntity)] that read every row of the sample
+    ///
+    /// Columns with values of several types, and columns that are not in the sample, are kept in the field extra. A struct with
+    /// a Guid needs the crate uuid.
+    #[arg(long, conflicts_with_all = ["check", "output"])]
+    pub(crate) rust: bool,
+    /// Print the rows that a struct cannot read: of a Rust file (.rs), or of a snapshot of the schema guard
+    ///
+    /// Exit code 3 if there are such rows. A Rust file needs no compiler: the command reads the structs with
+    /// #[derive(TableEntity)] and the enums with #[derive(TableEnum)] in it. It refuses attributes and types whose effect it
+    /// does not know, such as flatten, series, split, with, and keys of several fields. Of a snapshot it checks these as far as
+    /// the file describes them, and notes the rest.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) check: Option<PathBuf>,
+    /// The struct or enum of the Rust file [default: the one with the name of the table, or the only one]
+    #[arg(long, value_name = "NAME", requires = "check")]
+    pub(crate) entity: Option<String>,
+    /// Form of the columns, or of the rows that cannot be read
+    #[arg(long, short, value_enum, default_value_t = Lines::Text)]
+    pub(crate) output: Lines,
+}
+
+/// The rows that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sample {
+    First(NonZeroU64),
+    All,
+}
+
+impl FromStr for Sample {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        text.parse().map(Self::First).map_err(|_| "write a number from 1, or all")
+    }
+}

@@ -1,0 +1,103 @@
+//! `schema`: the columns of a table, as a list or as Rust structs, and the rows that a struct cannot read.
+
+mod check;
+mod identifiers;
+mod kinds;
+mod profile;
+mod rename;
+mod report;
+mod rust;
+
+use azure_table_client::DynamicEntity;
+use azure_table_client::client::EntityStream;
+use futures_util::TryStreamExt as _;
+
+use crate::args::{Globals, Sample, Schema};
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::Out;
+use crate::progress::{Progress, counted};
+use kinds::Rows;
+
+pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
+    let scan = Scan::new(&args, globals)?;
+    if let Some(file) = &args.check {
+        return check::run(file, &args, scan, globals).await;
+    }
+    let mut rows = Rows::new(args.kind.as_deref())?;
+    let end = scan.run(|row| rows.add(&row)).await?;
+    let (whole, kinds) = rows.finish()?;
+    if whole.rows > 0 {
+        let text = if args.rust {
+            rust::code(&args.table, &whole, kinds.as_ref())
+        } else {
+            report::text(&whole, kinds.as_ref(), args.output)
+        };
+        let mut out = Out::new();
+        out.put(&text)?;
+        out.flush()?;
+    }
+    end.conclude()?;
+    if whole.rows == 0 {
+        return Err(Failure::new(Exit::NotFound, format!("table {} has no rows", args.table)));
+    }
+    Ok(())
+}
+
+/// The rows of the sample, which are not read yet.
+struct Scan {
+    rows: EntityStream<DynamicEntity>,
+    progress: Progress,
+}
+
+/// The end of a scan.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    rows: u64,
+    is_interrupted: bool,
+}
+
+impl Scan {
+    fn new(args: &Schema, globals: &Globals) -> Result<Self> {
+        let mut query =
+            globals.service()?.table_named::<DynamicEntity>(&args.table).query().allow_scan();
+        if let Sample::First(rows) = args.sample {
+            query = query.take(rows.get());
+        }
+        let progress = Progress::new(globals.quiet, "schema", None)
+            .with_requests(&globals.connection.requests);
+        Ok(Self { rows: query.stream(), progress })
+    }
+
+    /// Passes the rows on, until the end or until the user interrupts it.
+    async fn run(mut self, mut each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
+        let interrupt = Interrupt::install()?;
+        let mut end = End { rows: 0, is_interrupted: false };
+        loop {
+            let row = tokio::select! {
+                biased;
+                () = interrupt.wait() => {
+                    end.is_interrupted = true;
+                    break;
+                }
+                row = self.rows.try_next() => row?,
+            };
+            let Some(row) = row else { break };
+            each(row)?;
+            end.rows += 1;
+            self.progress.add_rows(1);
+        }
+        self.progress.finish();
+        Ok(end)
+    }
+}
+
+impl End {
+    fn conclude(self) -> Result<()> {
+        if self.is_interrupted {
+            let message = format!("interrupted after {}", counted(self.rows, "row"));
+            return Err(Failure::new(Exit::Interrupted, message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! `--check`: the rows that a struct or a snapshot of the schema guard cannot read.
+
+mod attributes;
+mod definition;
+mod entity;
+mod form;
+mod items;
+mod reader;
+mod several;
+
+use std::fs;
+use std::path::Path;
+
+use azure_table_client::EntityKey;
+use azure_table_client::entity::schema::Schema;
+use azure_table_patterns::schema::Snapshot;
+use serde_json::json;
+
+use super::{End, Scan};
+use crate::args::{Globals, Lines, Schema as Arguments};
+use crate::failure::{Exit, Failure, Result};
+use crate::output::{Out, note, without_controls};
+use crate::progress::{counted, grouped};
+use reader::{Problem, Reader};
+
+pub(super) async fn run(
+    file: &Path,
+    args: &Arguments,
+    scan: Scan,
+    globals: &Globals,
+) -> Result<()> {
+    let reader = Reader::new(schema_of(file, args)?)
+        .map_err(|problem| Failure::usage(format!("{}: {problem}", file.display())))?;
+    for limit in reader.limits() {
+        note(globals, &format!("note: {limit}"));
+    }
+    let mut out = Out::new();
+    let mut unreadable: u64 = 0;
+    let end = scan
+        .run(|row| {
+            let problems = reader.problems(&row);
+            unreadable += u64::from(!problems.is_empty());
+            let mut put = |problem| out.put(&line(row.key(), problem, args.output));
+            problems.iter().try_for_each(&mut put).map_err(Failure::or_different)
+        })
+        .await;
+    // The rows before an error are printed too.
+    let flushed = out.flush().map_err(Failure::or_different);
+    let end = end?;
+    flushed?;
+    conclude(end, unreadable, globals)
+}
+
+/// Reads a Rust file or a snapshot.
+fn schema_of(file: &Path, args: &Arguments) -> Result<Schema> {
+    let text = fs::read_to_string(file).map_err(|error| Failure::file("read", file, error))?;
+    let is_rust = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rs"));
+    let schema = if is_rust {
+        definition::schema(&text, &args.table, args.entity.as_deref())
+    } else if args.entity.is_some() {
+        Err("--entity is for a Rust file (.rs)".to_owned())
+    } else {
+        text.parse::<Snapshot>().map(Schema::from).map_err(|error| {
+            format!("neither a Rust file (.rs) nor a snapshot of the schema guard: {error}")
+        })
+    };
+    schema.map_err(|problem| Failure::usage(format!("{}: {problem}", file.display())))
+}
+
+fn line(key: &EntityKey, problem: &Problem, lines: Lines) -> String {
+    match lines {
+        Lines::Text => format!("{key}: {problem}\n"),
+        Lines::Jsonl => {
+            let Problem { column, expected, found } = problem;
+            let object = json!({
+                "PartitionKey": key.partition_key,
+                "RowKey": key.row_key,
+                "column": column,
+                "expected": expected,
+                "found": found,
+            });
+            format!("{}\n", without_controls(&object.to_string()))
+        }
+    }
+}
+
+fn conclude(end: End, unreadable: u64, globals: &Globals) -> Result<()> {
+    end.conclude()?;
+    let rows = counted(end.rows, "row");
+    if unreadable == 0 {
+        note(globals, &format!("all readable: {rows}"));
+        return Ok(());
+    }
+    let message = format!("{} of {rows} cannot be read", grouped(unreadable));
+    Err(Failure::new(Exit::Different, message))
+}
+
+#[cfg(test)]
+mod tests;
