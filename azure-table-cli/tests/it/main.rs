@@ -21,6 +21,7 @@ mod files;
 #[cfg(unix)]
 mod full_disk;
 mod key_order;
+mod printed_structs;
 mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
