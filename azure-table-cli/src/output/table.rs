@@ -130,7 +130,7 @@ pub(crate) fn shortened(line: String, most: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Aligns lines, of which the first one is the header.
+/// Aligns a header and the lines below it.
 pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width_of =

@@ -8,7 +8,7 @@ use azure_table_client::{DynamicEntity, limits};
 use super::profile::Profile;
 use crate::failure::{Failure, Result};
 
-/// The most values of a column that is taken for the discriminator.
+/// The most values of a guessed discriminator.
 const MAX_GUESSED: usize = 20;
 /// The most values of a discriminator that the user names.
 const MAX_NAMED: usize = 200;

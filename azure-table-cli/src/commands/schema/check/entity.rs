@@ -277,8 +277,8 @@ impl Definitions {
             "EdmDateTime" | "DateTime" | "NaiveDateTime" => (EdmType::DateTime, "date-time"),
             "NaiveDate" => (EdmType::DateTime, "date"),
             "Uuid" => (EdmType::Guid, "guid"),
-            "Duration" => (EdmType::String, "duration"),
-            "TimeDelta" => (EdmType::String, "signed duration"),
+            "Duration" if !ty_text.starts_with("chrono") => (EdmType::String, "duration"),
+            "Duration" | "TimeDelta" => (EdmType::String, "signed duration"),
             "Bytes" => (EdmType::Binary, "bytes"),
             "Vec" | "Box" if ty_text.ends_with("Vec<u8>") || ty_text.ends_with("Box<[u8]>") => {
                 (EdmType::Binary, "bytes")

@@ -1,5 +1,6 @@
 //! The derive and `--check` read the same rows.
 
+mod printed;
 mod structs;
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
