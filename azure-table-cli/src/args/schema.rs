@@ -38,10 +38,9 @@ pub(crate) struct Schema {
     pub(crate) rust: bool,
     /// Print the rows that a struct cannot read: of a Rust file (.rs), or of a snapshot of the schema guard
     ///
-    /// Exit code 3 if there are such rows. A Rust file needs no compiler: the command reads the structs with
-    /// #[derive(TableEntity)] and the enums with #[derive(TableEnum)] in it. It refuses attributes and types whose effect it
-    /// does not know, such as flatten, series, split, with, and keys of several fields. Of a snapshot it checks these as far as
-    /// the file describes them, and notes the rest.
+    /// Exit code 3 if there are such rows. The command reads the items with a derive of azure-table-client in the Rust file,
+    /// without a compiler: it refuses types that are not in the file and that it does not know, and notes parts that it does
+    /// not check, such as keys of several fields and fields with a codec of their own.
     #[arg(long, value_name = "FILE")]
     pub(crate) check: Option<PathBuf>,
     /// The struct or enum of the Rust file [default: the one with the name of the table, or the only one]

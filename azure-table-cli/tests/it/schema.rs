@@ -178,7 +178,6 @@ async fn a_file_that_cannot_be_checked_is_an_error_before_a_request() {
     assert_eq!(emulator.requests(), requests);
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn ctrl_c_prints_the_rows_so_far() {
     let emulator = filled((0..60).map(row)).await;

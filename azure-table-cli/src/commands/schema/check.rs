@@ -5,8 +5,10 @@ mod definition;
 mod entity;
 mod form;
 mod items;
+mod property;
 mod reader;
 mod several;
+mod types;
 
 use std::fs;
 use std::path::Path;

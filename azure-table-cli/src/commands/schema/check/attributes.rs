@@ -1,6 +1,7 @@
 //! The attributes `#[table(...)]` of an item, a field or a variant.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token};
@@ -11,13 +12,22 @@ use super::items::problem;
 #[derive(Debug)]
 pub(super) struct Attributes(Vec<Word>);
 
+/// A key in an attribute of a struct.
 #[derive(Debug)]
-struct Word {
+pub(super) struct Key {
+    pub(super) fields: Vec<String>,
+    /// The text of a key without fields.
+    pub(super) constant: Option<String>,
+}
+
+/// A word in `#[table(...)]`.
+#[derive(Debug)]
+pub(super) struct Word {
     name: String,
     /// The text of `name = "text"`.
-    text: Option<String>,
-    /// Whether the word has neither a text nor nothing: `row_key(a, b)`.
-    is_list: bool,
+    pub(super) text: Option<String>,
+    /// The names in `row_key(a, b)`.
+    list: Option<Vec<String>>,
     span: Span,
 }
 
@@ -41,6 +51,22 @@ impl Attributes {
     /// Whether the attributes have this word alone or with a text.
     pub(super) fn has(&mut self, name: &str) -> bool {
         self.take(name).is_some()
+    }
+
+    /// Whether the attributes have this word.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.0.iter().any(|word| word.name == name)
+    }
+
+    /// The fields of a key, `row_key(a, b)` or `row_key = "{a}_{b}"`, or its constant text.
+    pub(super) fn key(&mut self, name: &str) -> Option<Key> {
+        let word = self.take(name)?;
+        let Some(format) = word.text else {
+            return Some(Key { fields: word.list.unwrap_or_default(), constant: None });
+        };
+        let names = format.split('{').skip(1).filter_map(|part| part.split(['}', ':']).next());
+        let fields: Vec<_> = names.map(str::to_owned).collect();
+        Some(Key { constant: fields.is_empty().then_some(format), fields })
     }
 
     /// The text of `name = "text"`.
@@ -69,8 +95,9 @@ impl Attributes {
         }
     }
 
-    fn take(&mut self, name: &str) -> Option<Word> {
-        let at = self.0.iter().position(|word| word.name == name && !word.is_list)?;
+    /// Removes a word.
+    pub(super) fn take(&mut self, name: &str) -> Option<Word> {
+        let at = self.0.iter().position(|word| word.name == name)?;
         Some(self.0.remove(at))
     }
 }
@@ -87,7 +114,19 @@ impl Word {
             },
             _ => None,
         };
-        let is_list = text.is_none() && !matches!(meta, Meta::Path(_)) || name == "index";
-        Self { name, text, is_list, span: path.span() }
+        let list = match meta {
+            Meta::List(list) => Some(names_of(list.tokens.clone())),
+            _ => None,
+        };
+        Self { name, text, list, span: path.span() }
     }
+}
+
+/// The names in a list.
+fn names_of(list: TokenStream) -> Vec<String> {
+    let names = list.into_iter().filter_map(|token| match token {
+        TokenTree::Ident(ident) => Some(ident.unraw().to_string()),
+        _ => None,
+    });
+    names.collect()
 }

@@ -47,7 +47,7 @@ fn choose<'d>(entities: &'d [&'d DeriveInput], table: &str) -> Option<&'d &'d De
 fn holds(entity: &DeriveInput, name: &str) -> bool {
     let Data::Enum(data) = &entity.data else { return false };
     let mut fields = data.variants.iter().flat_map(|variant| &variant.fields);
-    fields.any(|field| super::entity::last_word(&field.ty).as_deref() == Some(name))
+    fields.any(|field| super::types::last_word(&field.ty).as_deref() == Some(name))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::DeriveInput;
 
 /// The derives whose items are parsed.
-const DERIVES: [&str; 2] = ["TableEntity", "TableEnum"];
+const DERIVES: [&str; 4] = ["TableEntity", "TableEnum", "TableValue", "PropertyGroup"];
 /// The most levels of nested groups and angle brackets in an item.
 const MAX_DEPTH: usize = 32;
 /// The most tokens without a comma or a semicolon in a group: prefixes such as `&` nest types without a group.

@@ -75,9 +75,12 @@ fn limits_of(schema: &Schema) -> Vec<String> {
     let keys = keys.map(|(name, _)| format!("the form of the {name} is not checked"));
     let properties = schema.properties.iter().filter(|property| !is_whole(property));
     let properties = properties.map(|property| {
-        let unchecked =
-            if property.is_copy { "that it is the same as the key" } else { "its value" };
-        format!("{:?}: {unchecked} is not checked, only its type", property.name)
+        let name = &property.name;
+        match property.edm_type {
+            None => format!("{name:?} is not checked"),
+            Some(_) if property.is_copy => format!("{name:?} is not compared with the key"),
+            Some(edm_type) => format!("{name:?}: only the type {edm_type} is checked"),
+        }
     });
     keys.chain(properties).collect()
 }
@@ -172,7 +175,9 @@ fn property_of(
     let columns = several::columns(property, row);
     let is_group_absent = property.groups.iter().any(|group| !has_group(schema, group, row));
     for (at, name) in columns.iter().enumerate() {
-        let value = value(property, name, row);
+        let mut names = std::iter::once(name).chain(&property.aliases);
+        let column = names.find(|name| row.value(name).is_some()).unwrap_or(name);
+        let value = row.value(column);
         let is_missing = property.absent == Absent::Required || property.layout == Layout::Split;
         let is_readable = match value {
             None => !is_missing || is_group_absent,
@@ -183,7 +188,7 @@ fn property_of(
         };
         if !is_readable {
             problems.push(Problem {
-                column: name.clone(),
+                column: column.clone(),
                 expected: expected(property),
                 found: found(value),
             });
@@ -193,21 +198,8 @@ fn property_of(
 
 /// Whether the row has a property of a group.
 fn has_group(schema: &Schema, group: &String, row: &DynamicEntity) -> bool {
-    let members = schema.properties.iter().filter(|property| property.groups.contains(group));
-    let mut names = members.flat_map(|property| {
-        several::columns(property, row).into_iter().chain(property.aliases.clone())
-    });
-    names.any(|name| row.value(&name).is_some())
-}
-
-/// The value of a column, or of an alias.
-fn value<'r>(
-    property: &PropertySchema,
-    name: &str,
-    row: &'r DynamicEntity,
-) -> Option<&'r EdmValue> {
-    let aliases = property.aliases.iter().map(String::as_str);
-    std::iter::once(name).chain(aliases).find_map(|name| row.value(name))
+    let mut members = schema.properties.iter().filter(|property| property.groups.contains(group));
+    members.any(|property| several::is_present(property, row))
 }
 
 /// Whether a value of another type is read as the default. The copy of a key has none.

@@ -15,8 +15,11 @@ pub(super) fn columns(property: &PropertySchema, row: &DynamicEntity) -> Vec<Str
         Layout::Series { digits, size } => {
             let element = |at: usize| format!("{name}{at:0digits$}");
             // A list ends with the last element of the row.
-            let last =
-                || (0..limits::PROPERTIES).rev().find(|at| row.value(&element(*at)).is_some());
+            let position = |column: &str| {
+                let at = column.strip_prefix(name)?.parse().ok()?;
+                (at < limits::PROPERTIES && element(at) == column).then_some(at)
+            };
+            let last = || row.properties().filter_map(|(column, _)| position(column)).max();
             let size = size.unwrap_or_else(|| last().map_or(0, |last| last + 1));
             (0..size).map(element).collect()
         }
@@ -27,6 +30,15 @@ pub(super) fn columns(property: &PropertySchema, row: &DynamicEntity) -> Vec<Str
         }
         _ => vec![name.clone()],
     }
+}
+
+/// Whether the row has a column of the field.
+pub(super) fn is_present(property: &PropertySchema, row: &DynamicEntity) -> bool {
+    let parts = (1..PARTS).map(|part| format!("{}_{part}", property.name));
+    let parts = parts.filter(|_| property.layout == Layout::Split);
+    let own = columns(property, row).into_iter().chain(property.aliases.iter().cloned());
+    let mut names = own.chain(parts).chain(number_column(property));
+    names.any(|name| row.value(&name).is_some())
 }
 
 /// The column with the number of parts, if the field has one.

@@ -1,7 +1,7 @@
 //! `--check` reads the structs that `--rust` prints.
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::edm::EdmValue;
+use azure_table_client::{DynamicEntity, limits};
 use proptest::prelude::*;
 
 use super::super::super::kinds::Rows;
@@ -44,6 +44,11 @@ proptest! {
         let Ok((whole, kinds)) = all.finish() else { return Ok(()) };
         let code = rust::code("Blogs", &whole, kinds.as_ref());
         let schema = definition::schema(&code, "Blogs", None).unwrap();
+        let names: Vec<_> = schema.properties.iter().map(|property| &*property.name).collect();
+        for column in whole.properties().filter(|_| kinds.is_none()) {
+            let is_field = column.single_type().is_some() && limits::check_property_name(&column.name).is_ok();
+            prop_assert_eq!(names.contains(&&*column.name), is_field, "{}", code);
+        }
         let reader = Reader::new(schema).unwrap();
         for row in &rows {
             prop_assert_eq!(reader.problems(row), [], "{}", code);

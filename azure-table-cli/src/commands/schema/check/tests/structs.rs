@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use azure_table_client::edm::EdmDateTime;
-use azure_table_client::entity::{DecodeError, Descending};
-use azure_table_client::{DynamicEntity, ETag, TableEntity, TableEnum};
+use azure_table_client::entity::{DecodeError, Descending, PropertyGroup};
+use azure_table_client::{DynamicEntity, ETag, TableEntity, TableEnum, TableValue};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
@@ -172,4 +172,81 @@ pub(super) enum Any {
     Photo(Photo),
     #[table(other)]
     Other(DynamicEntity),
+}
+
+#[derive(TableValue)]
+pub(super) struct Name(pub(super) String);
+
+#[derive(TableValue)]
+pub(super) struct Ratio(pub(super) f64);
+
+#[derive(PropertyGroup)]
+pub(super) struct Place {
+    pub(super) x: Ratio,
+}
+
+#[derive(PropertyGroup)]
+#[table(rename_all = "PascalCase")]
+pub(super) struct Address {
+    #[table(alias = "town")]
+    pub(super) city: String,
+    pub(super) code: Option<i32>,
+    #[table(flatten = "At_")]
+    pub(super) place: Place,
+}
+
+/// Fields of several properties.
+#[derive(TableEntity)]
+pub(super) struct Several {
+    #[table(partition_key)]
+    pub(super) p: Name,
+    #[table(row_key)]
+    pub(super) r: u64,
+    #[table(flatten = "Home_")]
+    pub(super) home: Address,
+    #[table(flatten = "Work_")]
+    pub(super) work: Option<Address>,
+    #[table(flatten)]
+    pub(super) other: Option<Place>,
+    #[table(series)]
+    pub(super) cpu: [f64; 3],
+    #[table(series = "Load{}", default)]
+    pub(super) load: Vec<i32>,
+    #[table(series = "Gap{:03}", accept = "lenient")]
+    pub(super) gaps: Vec<Option<i64>>,
+    #[table(split)]
+    pub(super) text: String,
+    #[table(split, rename = "Data", default)]
+    pub(super) data: Vec<u8>,
+    #[table(with = "day")]
+    pub(super) day: u8,
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    reason = "the functions of a codec"
+)]
+mod day {
+    use azure_table_client::edm::ConvertError;
+
+    pub(super) fn encode(day: &u8) -> Result<String, ConvertError> {
+        Ok(day.to_string())
+    }
+
+    pub(super) fn decode(text: String) -> Result<u8, ConvertError> {
+        text.parse().map_err(|_| ConvertError::Other(format!("{text:?} is not a day")))
+    }
+}
+
+/// Keys of several parts.
+#[derive(TableEntity)]
+#[table(partition_key = "{channel}_{year:04}", row_key(id))]
+pub(super) struct Parts {
+    pub(super) channel: String,
+    #[table(also_property)]
+    pub(super) year: u16,
+    pub(super) id: u32,
+    pub(super) text: String,
 }
