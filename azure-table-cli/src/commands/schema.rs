@@ -54,7 +54,8 @@ struct Scan {
 #[derive(Debug, Clone, Copy)]
 struct End {
     rows: u64,
-    is_interrupted: bool,
+    /// The exit code of a signal.
+    interrupted: Option<Exit>,
 }
 
 impl Scan {
@@ -72,12 +73,12 @@ impl Scan {
     /// Passes the rows on, until the end or until the user interrupts it.
     async fn run(mut self, mut each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
         let interrupt = Interrupt::install()?;
-        let mut end = End { rows: 0, is_interrupted: false };
+        let mut end = End { rows: 0, interrupted: None };
         loop {
             let row = tokio::select! {
                 biased;
-                () = interrupt.wait() => {
-                    end.is_interrupted = true;
+                exit = interrupt.wait() => {
+                    end.interrupted = Some(exit);
                     break;
                 }
                 row = self.rows.try_next() => row?,
@@ -94,10 +95,11 @@ impl Scan {
 
 impl End {
     fn conclude(self) -> Result<()> {
-        if self.is_interrupted {
-            let message = format!("interrupted after {}", counted(self.rows, "row"));
-            return Err(Failure::new(Exit::Interrupted, message));
+        match self.interrupted {
+            Some(exit) => {
+                Err(Failure::new(exit, format!("interrupted after {}", counted(self.rows, "row"))))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
