@@ -1,5 +1,7 @@
 //! The rows that were read and have no outcome, by partition and key. No I/O: time is an argument.
 
+mod partition;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use super::rate_limit::RateLimit;
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
 use crate::operation::Target;
+use partition::{Partition, Turn};
 
 /// The number of partitions without rows whose rate limits are kept.
 const REMEMBERED: usize = 1024;
@@ -31,70 +34,6 @@ pub(super) struct Window {
     bytes: usize,
     most_rows: usize,
     most_bytes: usize,
-}
-
-/// The position of a partition in the queue; equal ones are in the order of their arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
-    /// The partition has a full chunk.
-    Full(u64),
-    /// The partition has rows that do not fill a chunk.
-    Part(u64),
-    /// The partition waits until this time.
-    Later(Instant, u64),
-}
-
-#[derive(Debug, Default)]
-struct Partition {
-    /// The rows that can be sent, at most one of each key.
-    ready: VecDeque<Row>,
-    ready_bytes: usize,
-    /// The rows that wait for a row with the same key, for each key that is ready or in flight.
-    waiting: HashMap<String, VecDeque<Row>>,
-    /// The chunks that will be sent again.
-    again: VecDeque<Chunk>,
-    /// The keys with an unresolved operation, and its error. Later operations on such a key must wait for it, even in
-    /// another run.
-    open: HashMap<String, Arc<Error>>,
-    /// The error after which no more of its rows are sent.
-    closed: Option<Arc<Error>>,
-    /// The time of the first failure since the last success.
-    failing_since: Option<Instant>,
-    rate_limit: RateLimit,
-    turn: Option<Turn>,
-    /// The time at which it entered the queue.
-    queued_since: Option<Instant>,
-}
-
-impl Partition {
-    fn is_full(&self, most_bytes: usize) -> bool {
-        !self.again.is_empty()
-            || self.ready.len() >= TRANSACTION_OPERATIONS
-            || self.ready_bytes >= most_bytes
-    }
-
-    fn put(&mut self, row: Row) {
-        self.ready_bytes += row.bytes();
-        self.ready.push_back(row);
-    }
-
-    /// The error that prevents a row with this key from being sent.
-    fn obstacle(&self, row_key: &str) -> Option<&Arc<Error>> {
-        self.closed.as_ref().or_else(|| self.open.get(row_key))
-    }
-
-    /// Frees the memory of rows that have ended: an input with many partitions leaves many without rows.
-    fn release_memory(&mut self) {
-        self.ready.shrink_to_fit();
-        self.waiting.shrink_to_fit();
-        self.again.shrink_to_fit();
-        self.open.shrink_to_fit();
-    }
-
-    /// Whether the partition has no state to keep besides its rate limit.
-    fn is_forgettable(&self) -> bool {
-        self.waiting.is_empty() && self.open.is_empty() && self.closed.is_none()
-    }
 }
 
 impl Window {
