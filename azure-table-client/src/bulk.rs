@@ -15,8 +15,10 @@
 //!   reading back does not prove its outcome, that row is [`Unknown`](crate::client::WriteOutcome::Unknown). A refusal of the account,
 //!   such as by a firewall, ends the run and resolves no row.
 //! - **Rate limit**: a partition that the service throttles is slowed down to just below the rate at which
-//!   that happened, and speeds up again slowly. Other partitions are not affected. If many are throttled,
-//!   fewer requests are in flight. A partition without any success for
+//!   that happened, and speeds up again slowly. Other partitions are not affected, unless the run applies
+//!   about the 20,000 entities per second of an account: a partition that is throttled far below its own limit
+//!   then slows down the whole run, but never below 19,000. If many are throttled, fewer requests are in flight.
+//!   A partition without any success for
 //!   [`give_up_after`](Bulk::give_up_after) is given up.
 //! - **Memory**: rows are read when they are needed; the run holds at most [`window`](Bulk::window) rows and
 //!   about 64 MiB, plus the same amount in flight. A single larger row is accepted. The keys of unresolved

@@ -1,8 +1,8 @@
 //! The number of requests in flight. No I/O.
 
 /// Limits the number of requests in flight. The limit grows by one after each group of responses, and shrinks by
-/// 30 % if an eighth of them report that a partition is throttled. That points to the limit of the account, or to
-/// its limit of connections; a single partition is slowed down by its [`RateLimit`](super::rate_limit::RateLimit).
+/// 30 % if an eighth of them report that a partition is throttled. That points to a limit of the account or of its
+/// connections that the [`RateLimit`](super::rate_limit::RateLimit)s do not know.
 #[derive(Debug)]
 pub(super) struct Concurrency {
     limit: usize,

@@ -1,14 +1,17 @@
-//! The rate at which the rows of a partition are sent. No I/O: time is an argument.
+//! The rates at which a run sends the rows of a partition and all rows. No I/O: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The documented throughput of a partition, in entities per second.
+/// The documented throughputs of a partition and of an account, in entities per second.
 ///
 /// Source: [Scalability and performance targets](https://learn.microsoft.com/azure/storage/tables/scalability-targets).
-const DOCUMENTED: f64 = 2000.0;
+const PARTITION: f64 = 2000.0;
+const ACCOUNT: f64 = 20_000.0;
 /// The lowest rate of a partition, in entities per second; only pauses make it slower.
 const SLOWEST: f64 = 100.0;
+/// Throttling below this share of a rate limit has another cause.
+const NEAR: f64 = 0.9;
 /// The factor by which a rate is reduced that was too high.
 const REDUCTION: f64 = 0.95;
 /// A rate grows like in TCP CUBIC, by this share times the cube of the seconds since it was reduced: slowly near the
@@ -21,9 +24,37 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The delay of a late timer that does not reduce the rate.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// The rate limit of one partition: unlimited until the service throttles, then below the rate at which it did.
+/// The resource that a rate limit protects.
+#[derive(Debug, Clone, Copy, Default)]
+enum Scope {
+    #[default]
+    Partition,
+    Account,
+}
+
+impl Scope {
+    /// The documented throughput, in entities per second.
+    const fn documented(self) -> f64 {
+        match self {
+            Self::Partition => PARTITION,
+            Self::Account => ACCOUNT,
+        }
+    }
+
+    /// The lowest rate. Throttled partitions never slow a run to less than an account handles.
+    const fn slowest(self) -> f64 {
+        match self {
+            Self::Partition => SLOWEST,
+            Self::Account => REDUCTION * ACCOUNT,
+        }
+    }
+}
+
+/// The rate limit of one partition or of the account: unlimited until the service throttles, then below the rate at
+/// which it did.
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
+    scope: Scope,
     sent: Recent,
     done: Recent,
     rate: Option<Rate>,
@@ -47,6 +78,11 @@ impl Rate {
 }
 
 impl RateLimit {
+    /// Creates the limit of the account, for all partitions of a run.
+    pub(super) fn of_account() -> Self {
+        Self { scope: Scope::Account, ..Self::default() }
+    }
+
     /// Returns the time at which the next rows may be sent.
     pub(super) fn next_at(&mut self, now: Instant) -> Instant {
         let mut at = self.pause.map_or(now, |pause| pause.max(now));
@@ -71,6 +107,35 @@ impl RateLimit {
         self.setbacks = 0;
     }
 
+    /// Records that rows of this partition which were sent at `sent_at` were throttled, and reduces the limit that they
+    /// exceeded: the partition's own, or that of the `account` if only the run is near its limit. Returns `false` for
+    /// rows that were in flight when that limit was reduced.
+    pub(super) fn throttled_in(
+        &mut self,
+        account: &mut Self,
+        now: Instant,
+        sent_at: Instant,
+        rows: u32,
+    ) -> bool {
+        // A partition that is throttled again before its next success exceeded its own limit.
+        if self.setbacks == 0 && !self.is_near(now) && account.is_near(now) {
+            self.sent.remove(sent_at, rows);
+            self.setbacks = 1;
+            account.throttled(now, sent_at, rows)
+        } else {
+            account.sent.remove(sent_at, rows);
+            self.throttled(now, sent_at, rows)
+        }
+    }
+
+    /// Whether the rows applied in the last second are near the limit, or near the documented throughput if that is
+    /// lower.
+    fn is_near(&mut self, now: Instant) -> bool {
+        let documented = self.scope.documented();
+        let expected = self.rate.as_ref().map_or(documented, |rate| rate.entities.min(documented));
+        f64::from(self.done.total(now)) >= NEAR * expected
+    }
+
     /// Records that rows which were sent at `sent_at` were throttled. Returns `false` for rows that were in flight when
     /// the rate was reduced.
     pub(super) fn throttled(&mut self, now: Instant, sent_at: Instant, rows: u32) -> bool {
@@ -80,14 +145,15 @@ impl RateLimit {
         }
         let present = self.rate.as_ref().map(|rate| rate.at(now));
         let done = f64::from(self.done.total(now));
+        let documented = self.scope.documented();
         let entities = if done > 0.0 {
             // The first second may have applied few rows only because it was not over.
-            REDUCTION * present.map_or_else(|| done.max(DOCUMENTED), |rate| rate.min(done))
+            REDUCTION * present.map_or_else(|| done.max(documented), |rate| rate.min(done))
         } else {
             // The service applied nothing yet.
-            present.map_or(REDUCTION * DOCUMENTED, |rate| rate / 2.0)
+            present.map_or(REDUCTION * documented, |rate| rate / 2.0)
         };
-        self.rate = Some(Rate { entities: entities.max(SLOWEST), since: now });
+        self.rate = Some(Rate { entities: entities.max(self.scope.slowest()), since: now });
         self.free_at = None;
         if self.setbacks > 0 || done <= 0.0 {
             let longest = FIRST_PAUSE.saturating_mul(1 << self.setbacks.min(10)).min(LONGEST_PAUSE);
@@ -169,3 +235,6 @@ impl Recent {
         at
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,7 +118,7 @@ fn a_throttled_partition_waits_and_the_others_do_not() {
         window.push(row(n.into(), (n % 2) as u8, n, 0), now).unwrap();
     }
     let first = window.take(now, false).unwrap();
-    assert!(window.rate_limit(&first.partition).unwrap().throttled(now, now, 100));
+    assert!(window.throttled(&first.partition, now, now, 100));
     let name = Arc::clone(&first.partition);
     window.put_back(&name, vec![first], now);
     assert_eq!(lengths(&mut window, now, true), [100, 100]);
@@ -128,6 +128,21 @@ fn a_throttled_partition_waits_and_the_others_do_not() {
     );
     let again = window.take(at, true).unwrap();
     assert_eq!(again.rows[0].index, 0, "the chunk that came back is first");
+}
+
+#[test]
+fn all_partitions_wait_for_the_account() {
+    let (mut window, now) = (window(), Instant::now());
+    for n in 0..400 {
+        window.push(row(n.into(), (n % 2) as u8, n, 0), now).unwrap();
+    }
+    window.done("earlier rows", now, 20_000);
+    let first = window.take(now, false).unwrap();
+    assert!(window.throttled(&first.partition, now, now, 100));
+    assert_eq!(lengths(&mut window, now, true), [100], "at the rate of the account");
+    assert!(!window.has_part());
+    let at = window.wakes_at().unwrap();
+    assert!(at > now && window.take(at, true).is_some());
 }
 
 #[test]
@@ -263,7 +278,7 @@ proptest! {
             let rows = count(&chunk);
             let (again, done) = match action {
                 0 => {
-                    window.rate_limit(&name).unwrap().throttled(now, now, rows);
+                    window.throttled(&name, now, now, rows);
                     (vec![chunk], Vec::new())
                 }
                 1 => {
@@ -275,7 +290,7 @@ proptest! {
                     (chunk.regroup(&window.target, rest, most), vec![bad])
                 }
                 _ => {
-                    window.rate_limit(&name).unwrap().done(now, rows);
+                    window.done(&name, now, rows);
                     (Vec::new(), chunk.rows)
                 }
             };

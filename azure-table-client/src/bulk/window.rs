@@ -25,6 +25,10 @@ const AGE: Duration = Duration::from_secs(1);
 pub(super) struct Window {
     pub(super) target: Target,
     partitions: HashMap<Arc<str>, Partition>,
+    /// The rate limit of the account.
+    account: RateLimit,
+    /// The time until which the account's limit allows no rows.
+    account_waits: Option<Instant>,
     /// The partitions that have rows to send.
     turns: BTreeMap<Turn, Arc<str>>,
     last_turn: u64,
@@ -41,6 +45,8 @@ impl Window {
         Self {
             target,
             partitions: HashMap::new(),
+            account: RateLimit::of_account(),
+            account_waits: None,
             turns: BTreeMap::new(),
             last_turn: 0,
             idle: 0,
@@ -116,6 +122,10 @@ impl Window {
     /// Takes the next chunk to send. With `flush`, it need not be full.
     pub(super) fn take(&mut self, now: Instant, flush: bool) -> Option<Chunk> {
         self.wake(now);
+        self.account_waits = Some(self.account.next_at(now)).filter(|at| *at > now);
+        if self.account_waits.is_some() {
+            return None;
+        }
         loop {
             let turn = self.next_turn(now, flush)?;
             let name = self.turns.remove(&turn)?;
@@ -134,6 +144,7 @@ impl Window {
             });
             if let Some(chunk) = chunk {
                 partition.rate_limit.sent(now, count(&chunk));
+                self.account.sent(now, count(&chunk));
                 self.set_turn(&name, now);
                 return Some(chunk);
             }
@@ -159,17 +170,18 @@ impl Window {
         }
     }
 
-    /// Returns the time at which the first wait of a partition ends.
+    /// Returns the time at which the wait of the account, or the first wait of a partition, ends.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
-        match self.first_later() {
+        self.account_waits.or_else(|| match self.first_later() {
             Some(Turn::Later(at, _)) => Some(at),
             _ => None,
-        }
+        })
     }
 
-    /// Whether there are rows to send, even if they do not fill a chunk.
+    /// Whether there are rows to send now, even if they do not fill a chunk.
     pub(super) fn has_part(&self) -> bool {
-        matches!(self.turns.first_key_value(), Some((Turn::Full(_) | Turn::Part(_), _)))
+        self.account_waits.is_none()
+            && matches!(self.turns.first_key_value(), Some((Turn::Full(_) | Turn::Part(_), _)))
     }
 
     fn first_later(&self) -> Option<Turn> {
@@ -222,6 +234,26 @@ impl Window {
             partition.again.extend(again);
             self.set_turn(name, now);
         }
+    }
+
+    /// Records that a chunk was applied.
+    pub(super) fn done(&mut self, name: &str, now: Instant, rows: u32) {
+        self.account.done(now, rows);
+        if let Some(rate_limit) = self.rate_limit(name) {
+            rate_limit.done(now, rows);
+        }
+    }
+
+    /// Records that a chunk which was sent at `sent_at` was throttled; see [`RateLimit::throttled_in`].
+    pub(super) fn throttled(
+        &mut self,
+        name: &str,
+        now: Instant,
+        sent_at: Instant,
+        rows: u32,
+    ) -> bool {
+        let Some(partition) = self.partitions.get_mut(name) else { return false };
+        partition.rate_limit.throttled_in(&mut self.account, now, sent_at, rows)
     }
 
     /// The rate limit of the partition.

@@ -1,5 +1,6 @@
 //! Bulk runs against a service that throttles or fails, under virtual time.
 
+mod account;
 mod losses;
 mod lost_refusals;
 mod resumed;

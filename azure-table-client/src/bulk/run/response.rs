@@ -101,13 +101,9 @@ impl Run {
             failure,
             Some(FailureKind::Throttled | FailureKind::Transient { is_overload: true })
         );
-        let mut is_first = false;
-        if let Some(rate_limit) = self.window.rate_limit(&chunk.partition) {
-            if is_overload {
-                is_first = rate_limit.throttled(now, sent_at, rows);
-            } else if failure.is_none() {
-                rate_limit.done(now, rows);
-            }
+        let is_first = is_overload && self.window.throttled(&chunk.partition, now, sent_at, rows);
+        if failure.is_none() {
+            self.window.done(&chunk.partition, now, rows);
         }
         self.concurrency.responded(is_first);
         if let Some(failing_since) = self.window.failing_since(&chunk.partition) {
