@@ -16,10 +16,9 @@
 //!   such as by a firewall, ends the run and resolves no row.
 //! - **Rate limit**: a partition that the service throttles is slowed down to just below the rate at which
 //!   that happened, and speeds up again slowly. Other partitions are not affected, unless the run applies
-//!   about the 20,000 entities per second of an account: a partition that is throttled far below its own limit
-//!   then slows down the whole run, but never below 19,000. If many are throttled, fewer requests are in flight.
-//!   A partition without any success for
-//!   [`give_up_after`](Bulk::give_up_after) is given up.
+//!   about the 20,000 entities per second of an account: throttling of a partition far below its own limit then
+//!   points to the account, and slows down the whole run, at most to 19,000. If many are throttled, fewer
+//!   requests are in flight. A partition without any success for [`give_up_after`](Bulk::give_up_after) is given up.
 //! - **Memory**: rows are read when they are needed; the run holds at most [`window`](Bulk::window) rows and
 //!   about 64 MiB, plus the same amount in flight. A single larger row is accepted. The keys of unresolved
 //!   rows are kept; the run ends at 100,000 of them.
