@@ -15,6 +15,7 @@ use crate::client::{EntityStream, Query, QueryCost};
 use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
+use crate::outcome::Properties;
 
 /// A query whose entities the context tracks. It is sent when it is awaited, and returns all of them.
 #[must_use = "a query is sent when it is awaited"]
@@ -198,9 +199,14 @@ impl TableContext {
         columns: Option<&BTreeSet<String>>,
     ) -> Result<(DynamicEntity, ServerRow), Error> {
         let Readable { entity: mut row, errors } = row;
-        if let Some(hook) = &mut self.hooks.reading {
+        let properties_of = |row: &DynamicEntity| -> Properties {
+            row.properties().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+        };
+        let stored = self.hooks.reading.as_mut().map(|hook| {
+            let stored = properties_of(&row);
             hook(&mut row);
-        }
+            stored
+        });
         let etag = row
             .etag()
             .cloned()
@@ -213,9 +219,8 @@ impl TableContext {
             }
             None => Known::All,
         };
-        let properties = row.properties().map(|(name, value)| (name.to_owned(), value.clone()));
-        let properties = properties.collect();
-        let server = ServerRow { key: row.key().clone(), etag, properties, known };
+        let properties = properties_of(&row);
+        let server = ServerRow { key: row.key().clone(), etag, properties, stored, known };
         Ok((row, server))
     }
 }

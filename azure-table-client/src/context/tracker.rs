@@ -142,9 +142,9 @@ impl Tracked {
         self.pending == Pending::Delete
     }
 
-    /// Whether the change cannot be sent since the ETag of the row is not known.
+    /// Whether no change can be sent since the ETag of the row is not known.
     pub(crate) fn lacks_etag(&self) -> bool {
-        matches!(self.pending, Pending::Update | Pending::Delete) && self.condition.is_none()
+        self.condition.is_none() && !matches!(self.pending, Pending::Add(_))
     }
 
     /// Whether a projection left columns out.
@@ -238,7 +238,7 @@ impl Tracker {
     /// Whether an unknown change, which is still pending, keeps the changes of an atomic save from being sent together.
     pub(crate) fn has_unsendable_change(&self, replace_on_update: bool) -> bool {
         let mut entities = self.entities.values();
-        entities.any(|it| it.is_unsendable(replace_on_update) && it.pending != Pending::Nothing)
+        entities.any(|it| it.is_unsendable(replace_on_update) && it.has_pending(replace_on_update))
     }
 
     /// Removes the open changes of an entity, none of which can arrive any more.

@@ -109,6 +109,8 @@ async fn a_late_upsert_does_not_overwrite_the_columns_of_other_programs() {
     }
     let stored = stored(&mock).get(KEY).await.unwrap();
     assert_eq!((stored.get("A"), stored.get("D")), (Some(Ok(2)), Some(Ok(6))));
+    // The upsert wrote this column, and the program has not changed it since.
+    assert_eq!((stored.get("C"), ctx.has_changes()), (Some(Ok(1)), false));
 }
 
 /// After as many lost updates as a context keeps, the next one is sent once the service refuses those before it.
@@ -133,4 +135,84 @@ async fn expired_changes_make_room_for_the_next_one() {
     tokio::time::advance(Duration::from_secs(60 * 60)).await;
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(KEY).await.unwrap().text, "last");
+}
+
+/// Another program changes a column of the projection after the update, whose response is lost.
+#[tokio::test]
+async fn a_known_column_of_a_projection_is_not_overwritten() {
+    let (mock, _) = service().await;
+    stored(&mock).insert(&row(&[("A", 1), ("D", 5)])).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, true);
+    let rows = ctx.service().table_named::<DynamicEntity>("Blogs");
+    ctx.load(rows.query().select_names(["A", "D"])).await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 2), ("D", 5)])).unwrap();
+    let others = stored(&mock);
+    let theirs = async move {
+        others.merge(&row(&[("D", 6)]), IfMatch::Any).await.unwrap();
+    };
+    transport.play(on(is_write, in_turn([Step::lose_reply().then(theirs)])));
+    ctx.save_changes().await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 2), ("D", 7)])).unwrap();
+    let error = ctx.save_changes().await.unwrap_err().error;
+    assert!(error.is_precondition_failed(), "{error}");
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get("D"), Some(Ok(6)));
+}
+
+/// The row of a replacement has a new id in place of that which the context read.
+#[tokio::test]
+async fn a_query_finds_the_version_of_a_replacement() {
+    let (mock, _) = service().await;
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, true);
+    ctx.add(&blog("1", "old")).unwrap();
+    ctx.save_changes().await.unwrap();
+    let mut ctx = context(&mock, &transport, true);
+    let rows = ctx.service().table::<Blog>();
+    ctx.load(rows.query()).await.unwrap();
+    ctx.update(&Blog { rating: None, ..blog("1", "new") }).unwrap();
+    transport.play(in_turn([Step::lose_reply(), lost()]));
+    ctx.save_changes().await.unwrap_err();
+    ctx.load(rows.query()).await.unwrap();
+    ctx.update(&Blog { rating: None, ..blog("1", "newer") }).unwrap();
+    ctx.save_changes().await.unwrap();
+}
+
+/// With that option, an undone update is a replacement, which needs the ETag.
+#[tokio::test]
+async fn an_undone_update_without_an_etag_does_not_refuse_the_save() {
+    let (_, _, mut ctx) = without_etag().await;
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 1), ("C", 1)])).unwrap();
+    ctx.add(&blog("3", "mine")).unwrap();
+    let options = SaveOptions::each().replace_on_update().continue_on_error();
+    let report = ctx.save_changes_with(options).await.unwrap_err().report;
+    assert_eq!((report.unknown().count(), report.applied()), (1, 1), "{report}");
+}
+
+/// A query adds a column while a replacement that removes it is on the way.
+#[tokio::test]
+async fn a_removed_column_that_a_query_added_stays_removed() {
+    let (mock, _) = service().await;
+    stored(&mock).insert(&row(&[("A", 1), ("F", 1)])).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, true);
+    let mut rows = ctx.table_named::<DynamicEntity>("Blogs");
+    rows.attach(&row(&[("A", 1)]), IfMatch::Any).unwrap();
+    rows.update(&row(&[("A", 2)])).unwrap();
+    ctx.save_changes().await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 3)])).unwrap();
+    transport.play(on(is_write, in_turn([Step::hang()])));
+    {
+        let mut save = Box::pin(ctx.save_changes_with(SaveOptions::each().replace_on_update()));
+        assert!(futures_util::poll!(save.as_mut()).is_pending());
+    }
+    let rows = ctx.service().table_named::<DynamicEntity>("Blogs");
+    ctx.load(rows.query()).await.unwrap();
+    let replacement = transport.requests().into_iter().rfind(is_write).unwrap();
+    mock.transport().send(replacement).await.unwrap();
+    ctx.load(rows.query()).await.unwrap();
+    transport.take_requests();
+    ctx.save_changes().await.unwrap();
+    assert!(!transport.requests().iter().any(is_write));
+    assert_eq!(stored(&mock).get(KEY).await.unwrap().get::<i32>("F"), None);
 }

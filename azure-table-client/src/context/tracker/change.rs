@@ -6,7 +6,6 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Known, LastUpdate, Tracked, refusal};
-use crate::edm::EdmValue;
 use crate::error::Error;
 use crate::operation::entity::{Update, Write};
 use crate::outcome::Properties;
@@ -87,9 +86,12 @@ impl Tracked {
 
     /// Whether the outcome of a change is unknown, and no request can be sent to resolve it.
     pub(crate) fn is_unsendable(&self, replace_on_update: bool) -> bool {
-        let has_replacement = replace_on_update && self.update.is_some();
-        let is_undone = self.pending == Pending::Nothing && !has_replacement;
-        self.is_unknown() && (is_undone || self.lacks_etag())
+        self.is_unknown() && (self.lacks_etag() || !self.has_pending(replace_on_update))
+    }
+
+    /// Whether there may be something to send.
+    pub(super) fn has_pending(&self, replace_on_update: bool) -> bool {
+        self.pending != Pending::Nothing || (replace_on_update && self.update.is_some())
     }
 
     /// Returns the change to send; `None` if there is nothing to do.
@@ -181,18 +183,34 @@ impl Tracked {
     /// Drops the values that a replace has removed or written in another form. Local changes stay, also those since the
     /// entity was `sent`.
     fn drop_replaced(&mut self, written: &Properties, sent: Option<&Properties>) {
-        let Some(snapshot) = &self.snapshot else { return };
-        let is_unchanged = |name: &str, value: Option<&EdmValue>| {
-            snapshot.get(name) == value && sent.is_none_or(|sent| sent.get(name) == value)
-        };
+        let (Some(snapshot), Some(sent)) = (&self.snapshot, sent) else { return };
         let current = Arc::make_mut(&mut self.current);
-        current
-            .retain(|name, value| written.contains_key(name) || !is_unchanged(name, Some(&*value)));
+        current.retain(|name, value| {
+            let is_unchanged = [snapshot, sent].map(|known| known.get(name)) == [Some(&*value); 2];
+            written.contains_key(name) || !is_unchanged
+        });
+        self.adopt_written(written, sent);
+    }
+
+    /// Sets the values that a change has written to columns without local changes, for example in another form.
+    fn adopt_written(&mut self, written: &Properties, sent: &Properties) {
+        let Some(snapshot) = &self.snapshot else { return };
+        let current = Arc::make_mut(&mut self.current);
         for (name, value) in written {
-            if is_unchanged(name, current.get(name)) {
+            let own = current.get(name);
+            if own == snapshot.get(name) && own == sent.get(name) {
                 current.insert(name.clone(), value.clone());
             }
         }
+    }
+
+    /// Adds the values of a merge to the snapshot.
+    fn confirm_merge(&mut self, written: &Properties, sent: Option<&Properties>) {
+        if let Some(sent) = sent {
+            self.adopt_written(written, sent);
+        }
+        let snapshot = Arc::make_mut(self.snapshot.get_or_insert_default());
+        snapshot.extend(written.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
 
     /// Records that a change was applied. `sent` has the properties with the local changes from when it was sent.
@@ -205,16 +223,20 @@ impl Tracked {
         self.error = None;
         self.replaces = false;
         match change {
-            Change::Add(Add::InsertOrMerge, written)
-                if self.snapshot.is_none() || self.known == Known::Written =>
-            {
-                self.known = Known::Written;
-                self.snapshot = Some(written);
+            Change::Add(Add::InsertOrMerge, written) => {
+                match &mut self.snapshot {
+                    None => self.known = Known::Written,
+                    // Other columns are known from a query. A merge cannot remove one.
+                    Some(snapshot) if self.known == Known::Written => {
+                        let current = &self.current;
+                        Arc::make_mut(snapshot)
+                            .retain(|name, value| current.get(name) == Some(&*value));
+                    }
+                    Some(_) => {}
+                }
+                self.confirm_merge(&written, sent);
             }
-            Change::Merge(written) | Change::Add(Add::InsertOrMerge, written) => {
-                Arc::make_mut(self.snapshot.get_or_insert_default())
-                    .extend(Arc::unwrap_or_clone(written));
-            }
+            Change::Merge(written) => self.confirm_merge(&written, sent),
             Change::Add(_, written) | Change::Put(written) => {
                 self.known = Known::All;
                 self.drop_replaced(&written, sent);

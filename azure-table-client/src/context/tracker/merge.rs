@@ -1,5 +1,6 @@
 //! Merging rows of the service into the tracked entities.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::change::{Add, EntityState, Pending};
@@ -45,6 +46,8 @@ pub(crate) struct ServerRow {
     pub(crate) key: EntityKey,
     pub(crate) etag: ETag,
     pub(crate) properties: Properties,
+    /// The properties before the hook for reading, if there is one.
+    pub(crate) stored: Option<Properties>,
     pub(crate) known: Known,
 }
 
@@ -64,16 +67,21 @@ impl Tracked {
         }
         let Some(snapshot) = &mut self.snapshot else { return };
         let (snapshot, current) = (Arc::make_mut(snapshot), Arc::make_mut(&mut self.current));
+        let mut added = BTreeSet::new();
         for (name, value) in server {
             let is_known = match &self.known {
                 Known::Some(names) => names.contains(name),
                 _ => snapshot.contains_key(name),
             };
             if !is_known {
-                current.entry(name.clone()).or_insert_with(|| value.clone());
+                if !current.contains_key(name) {
+                    current.insert(name.clone(), value.clone());
+                    added.insert(name.as_str());
+                }
                 snapshot.insert(name.clone(), value.clone());
             }
         }
+        self.open.adopt(current, |name| added.contains(name));
         if let Known::Some(names) = &self.known {
             self.first_known.get_or_insert_with(|| names.clone());
         }
@@ -137,12 +145,13 @@ impl Tracked {
             columns.extend(changed.iter().cloned());
         }
         let mut current = server.clone();
-        for name in changed {
-            match self.current.get(&name) {
-                Some(value) => current.insert(name, value.clone()),
-                None => current.remove(&name),
+        for name in &changed {
+            match self.current.get(name) {
+                Some(value) => current.insert(name.clone(), value.clone()),
+                None => current.remove(name),
             };
         }
+        self.open.adopt(&current, |name| !changed.iter().any(|changed| changed == name));
         self.current = Arc::new(current);
         self.set_server_state(Arc::new(server), known, etag);
         self.pending = Pending::Update;
@@ -157,7 +166,7 @@ impl Tracker {
         row: ServerRow,
         option: MergeOption,
     ) -> Arc<Properties> {
-        let ServerRow { key, etag, properties, known } = row;
+        let ServerRow { key, etag, properties, known, .. } = row;
         let server = Arc::new(properties);
         if option == MergeOption::NoTracking {
             return server;

@@ -67,10 +67,22 @@ impl OpenChange {
     /// column with the id.
     pub(super) fn is_left_in(&self, row: &Properties, write_id: &str) -> bool {
         let Some(written) = self.wire.change.properties() else { return false };
-        let is_merge =
-            matches!(self.wire.change, Change::Merge(_) | Change::Add(Add::InsertOrMerge, _));
-        written.iter().all(|(name, value)| row.get(name) == Some(value))
-            && (is_merge || row.keys().all(|name| name == write_id || written.contains_key(name)))
+        let is_left = |name: &String| name == write_id || row.get(name) == written.get(name);
+        written.keys().all(is_left) && (self.is_merge() || row.keys().all(is_left))
+    }
+
+    /// Whether it leaves the columns that it does not write.
+    pub(super) const fn is_merge(&self) -> bool {
+        matches!(self.change, Change::Merge(_) | Change::Add(Add::InsertOrMerge, _))
+    }
+
+    /// Takes over the values that the context, and not the program, has given to columns since it was sent.
+    fn adopt(&mut self, current: &Properties, is_adopted: impl Fn(&str) -> bool) {
+        let sent = Arc::make_mut(&mut self.current);
+        sent.retain(|name, _| !is_adopted(name) || current.contains_key(name));
+        for (name, value) in current.iter().filter(|(name, _)| is_adopted(name)) {
+            sent.insert(name.clone(), value.clone());
+        }
     }
 
     /// Whether the service refuses it once the row has another ETag.
@@ -88,6 +100,13 @@ pub(super) struct OpenChanges {
 impl OpenChanges {
     pub(super) fn all(&self) -> &[OpenChange] {
         &self.changes
+    }
+
+    /// Takes over the values that the context, and not the program, has given to columns.
+    pub(super) fn adopt(&mut self, current: &Properties, is_adopted: impl Fn(&str) -> bool) {
+        for open in &mut self.changes {
+            open.adopt(current, &is_adopted);
+        }
     }
 
     pub(super) fn of(&self, request: &Arc<Request>) -> Option<&OpenChange> {

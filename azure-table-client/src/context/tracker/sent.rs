@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::change::{Add, Change, Wire};
+use super::change::{Change, Wire};
 use super::open_changes::{MAX_OPEN_CHANGES, OpenChange};
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
 use crate::edm::EdmValue;
@@ -55,16 +55,22 @@ impl Tracked {
         row: &Properties,
         write_id: Option<&str>,
     ) -> bool {
-        let is_merge = matches!(open.change, Change::Merge(_) | Change::Add(Add::InsertOrMerge, _));
-        let (true, Known::All, Some(snapshot)) = (is_merge, &self.known, &self.snapshot) else {
-            return true;
-        };
-        let wire = open.wire.change.properties();
-        let is_written =
-            |name: &str| wire.is_some_and(|set| set.contains_key(name)) || write_id == Some(name);
-        let mut others = row.iter().filter(|(name, _)| !is_written(name));
-        others.all(|(name, value)| snapshot.get(name) == Some(value))
-            && snapshot.keys().all(|name| is_written(name) || row.contains_key(name))
+        let written = open.wire.change.properties();
+        !open.is_merge()
+            || self.has_known_columns(row, |name| {
+                written.is_some_and(|set| set.contains_key(name)) || write_id == Some(name)
+            })
+    }
+
+    /// Whether a row has the values that are known of it, except those of some columns.
+    fn has_known_columns(&self, row: &Properties, is_excepted: impl Fn(&str) -> bool) -> bool {
+        let Some(snapshot) = &self.snapshot else { return true };
+        let is_same = |name: &String| is_excepted(name) || row.get(name) == snapshot.get(name);
+        match &self.known {
+            Known::All => snapshot.keys().chain(row.keys()).all(is_same),
+            Known::Some(names) => names.iter().all(is_same),
+            Known::Written => snapshot.keys().all(is_same),
+        }
     }
 }
 
@@ -163,13 +169,7 @@ impl Tracker {
     pub(crate) fn adopt_etag(&mut self, id: &Identity, row: &Found) -> bool {
         let Some(tracked) = self.entities.get_mut(id) else { return false };
         let is_id = |name: &str| self.write_id.as_deref() == Some(name);
-        let is_own = match (&tracked.known, &tracked.snapshot) {
-            (Known::All, Some(snapshot)) => {
-                let of_snapshot = snapshot.iter().filter(|(name, _)| !is_id(name));
-                of_snapshot.eq(row.properties.iter().filter(|(name, _)| !is_id(name)))
-            }
-            _ => true,
-        };
+        let is_own = tracked.has_known_columns(&row.properties, is_id);
         if is_own {
             tracked.condition = Some(IfMatch::Tag(row.etag.clone()));
         }
@@ -240,7 +240,8 @@ impl Tracker {
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown()) else { return };
         let has_id = |it: &&OpenChange| it.wire.write_id.as_ref() == Some(found);
         let Some(open) = tracked.open_changes().iter().find(has_id).cloned() else { return };
-        let is_of_change = open.is_left_in(&row.properties, &column)
+        let stored = row.stored.as_ref().unwrap_or(&row.properties);
+        let is_of_change = open.is_left_in(stored, &column)
             && tracked.has_other_columns_of_snapshot(&open, &row.properties, Some(&*column));
         let etag = is_of_change.then_some(&row.etag);
         self.applied(id, open.change, &open.request, etag);
