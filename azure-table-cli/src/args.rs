@@ -4,6 +4,7 @@ mod access;
 mod copy;
 mod duration;
 mod files;
+mod found_rows;
 mod globals;
 mod passed_on;
 mod policies;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use access::{Moment, Sas, Whoami};
 pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
+pub(crate) use found_rows::{FoundRows, Truncate, Update};
 pub(crate) use globals::Globals;
 pub(crate) use passed_on::own_arguments;
 pub(crate) use policies::{Policies, PolicyAction, SetPolicy};
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Put(Put),
     Merge(Merge),
     Delete(Delete),
+    Update(Update),
+    Truncate(Truncate),
     Query(Query),
     Count(Count),
     Schema(Schema),

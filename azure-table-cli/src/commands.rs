@@ -8,8 +8,10 @@ mod delete;
 pub(crate) mod diff;
 mod drop;
 mod export;
+mod found_rows;
 mod get;
 pub(crate) mod import;
+mod keys;
 pub(crate) mod man;
 mod merge;
 mod policies;
@@ -20,6 +22,8 @@ mod schema;
 pub(crate) mod serve;
 mod sql;
 mod tables;
+mod truncate;
+mod update;
 mod whoami;
 
 use azure_table_client::{ETag, IfMatch};
@@ -37,6 +41,8 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Put(args) => put::run(args, globals).await,
         Command::Merge(args) => merge::run(args, globals).await,
         Command::Delete(args) => delete::run(args, globals).await,
+        Command::Update(args) => update::run(args, globals).await,
+        Command::Truncate(args) => truncate::run(args, globals).await,
         Command::Query(args) => query::run(args, globals).await,
         Command::Count(args) => count::run(args, globals).await,
         Command::Schema(args) => schema::run(args, globals).await,

@@ -9,20 +9,40 @@ pub fn confirm(is_confirmed: bool, question: &str) -> Result<()> {
     if is_confirmed {
         return Ok(());
     }
-    let question = escaped(question);
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !has_terminal() {
         return Err(Failure::usage(format!(
             "not confirmed: {question} (pass --yes to do it without a terminal)"
         )));
     }
+    match ask(&format!("{question} [y/N] "))?.to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(not_confirmed()),
+    }
+}
+
+/// Returns if the user types the name at the terminal.
+pub fn confirm_by_name(name: &str, question: &str) -> Result<()> {
+    if ask(&format!("{question} Type {name} to confirm: "))? == name {
+        return Ok(());
+    }
+    Err(not_confirmed())
+}
+
+/// Whether a question can be shown and answered.
+pub fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn ask(prompt: &str) -> Result<String> {
     let mut out = io::stderr().lock();
-    let _ = write!(out, "{question} [y/N] ").and_then(|()| out.flush());
+    let _ = out.write_all(escaped(prompt).as_bytes()).and_then(|()| out.flush());
     let mut line = String::new();
     io::stdin().read_line(&mut line).map_err(|error| {
         Failure::new(Exit::Failed, format!("cannot read the confirmation: {error}"))
     })?;
-    match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::usage("not confirmed: nothing was changed")),
-    }
+    Ok(line.trim().to_owned())
+}
+
+fn not_confirmed() -> Failure {
+    Failure::usage("not confirmed: nothing was changed")
 }

@@ -1,4 +1,4 @@
-//! The row that `put` and `merge` write.
+//! The row that `put` and `merge` write, and the properties that `update` sets.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 use crate::format::{is_standard, jsonl, value};
 use crate::output::note;
 
-/// Reads the row of the arguments. Notes the texts that look like values of another type.
+/// Reads the row of the arguments.
 pub(crate) fn read(args: &Row, globals: &Globals) -> Result<DynamicEntity> {
     if let Some(path) = &args.json {
         let row = jsonl::read_row(text(path)?.trim_start_matches('\u{feff}'));
@@ -24,7 +24,13 @@ pub(crate) fn read(args: &Row, globals: &Globals) -> Result<DynamicEntity> {
     let (partition_key, row_key) = (args.partition_key.clone(), args.row_key.clone());
     let mut row =
         DynamicEntity::new(partition_key.unwrap_or_default(), row_key.unwrap_or_default());
-    for argument in &args.properties {
+    set(&mut row, &args.properties, globals)?;
+    Ok(row)
+}
+
+/// Sets the properties of arguments. Notes the texts that look like values of another type.
+pub(crate) fn set(row: &mut DynamicEntity, arguments: &[String], globals: &Globals) -> Result<()> {
+    for argument in arguments {
         let (name, value) = property(argument).map_err(Failure::usage)?;
         if row.value(name).is_some() {
             return Err(Failure::usage(format!("the property {name:?} is given twice")));
@@ -34,7 +40,7 @@ pub(crate) fn read(args: &Row, globals: &Globals) -> Result<DynamicEntity> {
             note(globals, &format!("{name} is stored as text; with its likely type: {typed}"));
         }
     }
-    Ok(row)
+    Ok(())
 }
 
 fn text(path: &Path) -> Result<String> {

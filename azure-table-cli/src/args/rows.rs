@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::found_rows::{self, FoundRows};
 use crate::output::Format;
 
 /// Print one row
@@ -75,22 +76,36 @@ pub(crate) struct Row {
     pub(crate) if_match: Option<String>,
 }
 
-/// Delete one row
+/// Delete one row, or the rows that match a filter
+///
+/// The options below --filter belong to it. Rows are deleted by transactions, each only in the version that was read; a row that
+/// is gone already counts as deleted. After an interruption, the same command deletes the rows that are left.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: azure-table delete Blogs Channel9 2009-04-14 --yes")]
+#[command(after_help = "\
+Examples:
+  azure-table delete Blogs Channel9 2009-04-14 --yes
+  azure-table delete Blogs --filter \"Rating lt 2\" --save blogs.jsonl")]
 pub(crate) struct Delete {
     /// Name of the table
     pub(crate) table: String,
     /// PartitionKey of the row
-    pub(crate) partition_key: String,
+    #[arg(required_unless_present = "filter", requires = "row_key", conflicts_with_all = [
+        "filter", "max_rows", "save", "force", "dry_run", "concurrency", "refused",
+    ])]
+    pub(crate) partition_key: Option<String>,
     /// RowKey of the row
-    pub(crate) row_key: String,
+    pub(crate) row_key: Option<String>,
     /// Delete only the version with this ETag
-    #[arg(long, value_name = "ETAG", default_value = "*")]
+    #[arg(long, value_name = "ETAG", default_value = "*", conflicts_with = "filter")]
     pub(crate) if_match: String,
     /// Succeed if there is no such row
-    #[arg(long)]
+    #[arg(long, conflicts_with = "filter")]
     pub(crate) if_exists: bool,
+    /// Delete the rows that match this OData filter
+    #[arg(long, short, value_name = "TEXT", value_parser = found_rows::filter)]
+    pub(crate) filter: Option<String>,
+    #[command(flatten)]
+    pub(crate) found_rows: FoundRows,
 }
 
 /// Print the rows that match a filter

@@ -4,26 +4,17 @@ mod largest;
 
 use std::io::{self, BufWriter, Write as _};
 
-use azure_table_client::TableEntity;
 use azure_table_client::client::EntityStream;
 use futures_util::TryStreamExt as _;
 use serde_json::json;
 
 use crate::args::{Count, Globals, Lines};
+use crate::commands::keys::Keys;
 use crate::failure::{Failure, Result};
 use crate::key_order;
 use crate::output::{message, without_controls};
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
-
-/// The keys of a row. Only the PartitionKey is transferred.
-#[derive(Debug, TableEntity)]
-struct Keys {
-    #[table(partition_key)]
-    partition: String,
-    #[table(row_key)]
-    row: String,
-}
 
 pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
     let service = globals.service()?;

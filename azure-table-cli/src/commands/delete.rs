@@ -1,7 +1,8 @@
-//! `delete`: one row.
+//! `delete`: one row, or the rows that match a filter.
 
 use azure_table_client::{DynamicEntity, EntityKey};
 
+use super::found_rows::{self, Change, Consent, Task};
 use crate::args::{Delete, Globals};
 use crate::commands::if_match;
 use crate::confirm::confirm;
@@ -10,7 +11,15 @@ use crate::output::note;
 
 pub(crate) async fn run(args: Delete, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
-    let (table, key) = (&args.table, EntityKey::new(args.partition_key, args.row_key));
+    if args.filter.is_some() {
+        let Delete { table, filter, found_rows, .. } = args;
+        let task = Task { service, table, filter, change: Change::Delete, consent: Consent::Yes };
+        return found_rows::run(task, found_rows, globals).await;
+    }
+    // clap requires both keys.
+    let (partition_key, row_key) = (args.partition_key, args.row_key);
+    let key = EntityKey::new(partition_key.unwrap_or_default(), row_key.unwrap_or_default());
+    let table = &args.table;
     let name = format!("the row ({:?}, {:?}) of the table {table}", key.partition_key, key.row_key);
     confirm(globals.yes, &format!("delete {name} of {}?", service.endpoint()))?;
     let rows = service.table_named::<DynamicEntity>(table);

@@ -22,6 +22,7 @@ use files::Files;
 use run::Run;
 use source::SharedRows;
 
+pub(super) use input::read as read_file;
 pub(crate) use mode::Mode;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
@@ -74,7 +75,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     run.conclude(&report?)
 }
 
-fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
+/// Shows the rows and the bytes of a bulk run.
+pub(super) fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
     let (mut applied, mut not_applied, mut skipped, mut bytes) = (0, 0, 0, 0);
     bulk.on_progress(move |now| {
         let others = now.failed + now.unknown + now.not_attempted;

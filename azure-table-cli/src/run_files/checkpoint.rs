@@ -239,14 +239,14 @@ impl CheckpointFile {
 
 /// Makes a rename durable.
 #[cfg(unix)]
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
-fn sync_folder(_: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -25,7 +25,7 @@ const CHUNKS: usize = 4;
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Some rows. An error is the last one.
-pub(super) type Chunk = Vec<Result<DynamicEntity>>;
+pub(in crate::commands) type Chunk = Vec<Result<DynamicEntity>>;
 
 /// A file without a damaged row.
 pub(super) struct Checked {
@@ -98,7 +98,11 @@ fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress
 
 /// Begins to read a file. It is an error if a checked file has another number of rows now. The thread ends once the
 /// receiver is dropped; a read of standard input does not keep the program from ending.
-pub(super) fn read(path: &Path, format: Format, checked: Option<u64>) -> mpsc::Receiver<Chunk> {
+pub(in crate::commands) fn read(
+    path: &Path,
+    format: Format,
+    checked: Option<u64>,
+) -> mpsc::Receiver<Chunk> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     let path = path.to_owned();
     thread::spawn(move || match (rows(&path, format), checked) {

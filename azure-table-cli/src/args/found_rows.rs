@@ -1,0 +1,81 @@
+//! `update` and `truncate`, and their options, which `delete --filter` has too.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// The options of a command that writes the rows that a query finds.
+#[derive(Debug, Args)]
+pub(crate) struct FoundRows {
+    /// Stop before more than this number of rows is written; --yes requires it
+    ///
+    /// If more rows match at the beginning, nothing is written. Without --yes, the limit is the number in the question.
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_rows: Option<u64>,
+    /// Keep the whole rows in this new file (.jsonl) first; `import` restores them
+    ///
+    /// Only the rows in the file are written, and only in the version that the file has.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Write rows also if another program has changed them since they were read
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the plan of the query and the number of rows; nothing is written
+    #[arg(long, conflicts_with_all = ["save", "refused"])]
+    pub(crate) dry_run: bool,
+    /// Writes in flight, 1 to 1024; fewer while the service throttles
+    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) concurrency: u16,
+    /// List of the rows that were left, because they changed or were refused, or whose outcome is unknown
+    /// [default: TABLE.refused in the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) refused: Option<PathBuf>,
+}
+
+/// Set or remove properties of the rows that match a filter
+///
+/// Each row is written only in the version that was read, by transactions. --set merges, so that no other property is read or
+/// written; --unset needs to read whole rows and replaces them. A second run sets the same values again: after an
+/// interruption, repeat the command, with a filter that excludes the updated rows if they are many.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example: azure-table update Blogs --filter \"Rating lt 2\" --set Rating:Edm.Int32=2 Hidden:Edm.Boolean=true --unset Draft
+
+The types are those of put.")]
+pub(crate) struct Update {
+    /// Name of the table
+    pub(crate) table: String,
+    /// Update the rows that match this OData filter
+    #[arg(long, short, value_name = "TEXT", value_parser = filter)]
+    pub(crate) filter: String,
+    /// Properties to set; not the keys
+    #[arg(long, value_name = "NAME[:TYPE]=VALUE", num_args = 1.., required_unless_present = "unset")]
+    pub(crate) set: Vec<String>,
+    /// Properties to remove
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) unset: Vec<String>,
+    #[command(flatten)]
+    pub(crate) found_rows: FoundRows,
+}
+
+/// Delete all rows of a table, and keep the table and its access policies
+///
+/// The terminal question asks for the name of the table; --yes does not answer it. With --force it asks yes or no, like delete:
+/// a script needs --force --yes --max-rows. After an interruption, the same command deletes the rows that are left. `drop` is
+/// faster, but the name cannot be used again at once.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: azure-table truncate Blogs --save blogs.jsonl")]
+pub(crate) struct Truncate {
+    /// Name of the table
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) found_rows: FoundRows,
+}
+
+/// Checks that a filter has a condition.
+pub(super) fn filter(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        return Err("an empty filter matches all rows; `truncate` deletes all rows of a table");
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,79 @@
+//! The rows that a query finds, for `delete --filter`, `update` and `truncate`.
+//!
+//! A first pass counts the rows, or saves them. After the question, a second pass reads them from the table or from the saved
+//! file, and writes them by a bulk run. There is no checkpoint: deleted rows match no more, and an update that is repeated sets
+//! the same values.
+
+mod change;
+mod conclusion;
+mod left_rows;
+mod run;
+mod saved_rows;
+mod source;
+mod task;
+
+pub(super) use change::Change;
+pub(super) use task::{Consent, Task};
+
+use crate::args::{FoundRows, Globals};
+use crate::failure::Result;
+use crate::interrupt::Interrupt;
+use crate::output::{Out, message, note};
+use crate::progress::Progress;
+use crate::table_name;
+use left_rows::SharedLeftRows;
+use run::Run;
+use saved_rows::SavedRows;
+use source::saved_rows;
+
+pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Result<()> {
+    table_name::check(&task.service, &task.table)?;
+    let plan = task.source().keys().plan()?;
+    if options.dry_run {
+        let rows = task.count(&Interrupt::install()?, globals).await?;
+        let mut out = Out::new();
+        out.put(&format!("{plan}\n{}\n", task.found(rows)))?;
+        out.flush()?;
+        return task.check_limit(rows, &options);
+    }
+    task.check_consent(&options, globals)?;
+    let left = SharedLeftRows::new(task.open_list(&options, globals)?);
+    let interrupt = Interrupt::install()?;
+    let (rows, saved) = match &options.save {
+        Some(path) => {
+            let mut saved = SavedRows::begin(path)?;
+            let rows = task.save(&mut saved, &options, &interrupt, globals).await?;
+            (rows, Some(saved))
+        }
+        None => (task.count(&interrupt, globals).await?, None),
+    };
+    note(globals, &format!("{plan}\n{}", task.found(rows)));
+    task.check_limit(rows, &options)?;
+    if rows == 0 {
+        return Ok(());
+    }
+    task.confirm(rows, &interrupt, globals).await?;
+    let saved = saved.map(SavedRows::keep).transpose()?;
+    let found = match &saved {
+        Some(path) => saved_rows(path, rows),
+        None => task.source().rows(task.change.reads_whole_rows()),
+    };
+    let bulk = task.source().table.bulk().concurrency(options.concurrency.into());
+    let run = Run {
+        any_version: options.force,
+        limit: options.max_rows.filter(|_| globals.yes).unwrap_or(rows),
+        left,
+        progress: Progress::new(globals.quiet, task.change.verb(), Some(rows))
+            .with_requests(&globals.connection.requests),
+        change: task.change,
+    };
+    let advice = match saved {
+        Some(_) => "repeat the command with another file for the others",
+        None => "repeat the command for the others",
+    };
+    let summary = run.run(bulk, found, &interrupt).await.report(advice)?;
+    if !globals.quiet {
+        message(&summary);
+    }
+    Ok(())
+}
