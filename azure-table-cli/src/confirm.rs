@@ -34,7 +34,7 @@ pub fn has_terminal() -> bool {
 }
 
 fn ask(prompt: &str) -> Result<String> {
-    let mut out = io::stderr().lock();
+    let mut out = io::stderr();
     let _ = out.write_all(escaped(prompt).as_bytes()).and_then(|()| out.flush());
     let mut line = String::new();
     io::stdin().read_line(&mut line).map_err(|error| {

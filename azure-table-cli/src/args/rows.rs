@@ -81,6 +81,9 @@ pub(crate) struct Row {
 /// The options below --filter belong to it. Rows are deleted by transactions, each only in the version that was read; a row that
 /// is gone already counts as deleted. After an interruption, the same command deletes the rows that are left.
 #[derive(Debug, Args)]
+#[command(override_usage = "\
+azure-table delete [OPTIONS] <TABLE> <PARTITION_KEY> <ROW_KEY>
+       azure-table delete [OPTIONS] <TABLE> --filter <TEXT>")]
 #[command(after_help = "\
 Examples:
   azure-table delete Blogs Channel9 2009-04-14 --yes

@@ -18,6 +18,10 @@ mod count;
 mod diff;
 mod file_kills;
 mod files;
+mod found_rows;
+mod found_rows_changes;
+#[cfg(target_os = "linux")]
+mod found_rows_questions;
 #[cfg(unix)]
 mod full_disk;
 mod key_order;
@@ -32,3 +36,5 @@ mod run_files;
 mod schema;
 mod sessions;
 mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
