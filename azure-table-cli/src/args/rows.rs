@@ -78,8 +78,9 @@ pub(crate) struct Row {
 
 /// Delete one row, or the rows that match a filter
 ///
-/// The options below --filter belong to it. Rows are deleted by transactions, each only in the version that was read; a row that
-/// is gone already counts as deleted. After an interruption, the same command deletes the rows that are left.
+/// With --filter, rows are deleted by transactions, each only in the version that was read; a row that is gone already counts as
+/// deleted. After an interruption, the same command deletes the rows that are left. --max-rows, --save, --force, --dry-run,
+/// --concurrency and --refused are options of --filter.
 #[derive(Debug, Args)]
 #[command(override_usage = "\
 azure-table delete [OPTIONS] <TABLE> <PARTITION_KEY> <ROW_KEY>
