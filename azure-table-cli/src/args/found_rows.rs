@@ -35,8 +35,8 @@ pub(crate) struct FoundRows {
 /// Set or remove properties of the rows that match a filter
 ///
 /// Each row is written only in the version that was read, by transactions. --set merges, so that no other property is read or
-/// written; --unset needs to read whole rows and replaces them. A second run sets the same values again: after an
-/// interruption, repeat the command, with a filter that excludes the updated rows if they are many.
+/// written; --unset reads whole rows and replaces them. A row that has the values already is not written: after an
+/// interruption, the same command updates the rows that are left.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example: azure-table update Blogs --filter \"Rating lt 2\" --set Rating:Edm.Int32=2 Hidden:Edm.Boolean=true --unset Draft

@@ -1,8 +1,8 @@
 //! The rows that a query finds, for `delete --filter`, `update` and `truncate`.
 //!
 //! A first pass counts the rows, or saves them. After the question, a second pass reads them from the table or from the saved
-//! file, and writes them by a bulk run. There is no checkpoint: deleted rows match no more, and an update that is repeated sets
-//! the same values.
+//! file, and writes them by a bulk run. There is no checkpoint: deleted rows match no more, and an update skips rows that have
+//! the values.
 
 mod change;
 mod conclusion;
@@ -56,7 +56,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     let saved = saved.map(SavedRows::keep).transpose()?;
     let found = match &saved {
         Some(path) => saved_rows(path, rows),
-        None => task.source().rows(task.change.reads_whole_rows()),
+        None => task.source().rows(&task.change),
     };
     let bulk = task.source().table.bulk().concurrency(options.concurrency.into());
     let run = Run {

@@ -18,6 +18,7 @@ fn unsafe_commands_are_refused_before_a_request() {
     let delete = ["delete", "Blogs", "--filter", "Yes eq true"];
     let update = ["update", "Blogs", "--filter", "Yes eq true"];
     let all = ["--yes", "--max-rows", "9"];
+    let large = format!("A={}", "x".repeat(40_000));
     for (arguments, part) in [
         (&["delete", "Blogs", "--yes"][..], "--filter <TEXT>"),
         (&["delete", "Blogs", "--filter", " ", "--yes", "--max-rows", "9"], "an empty filter"),
@@ -46,6 +47,7 @@ fn unsafe_commands_are_refused_before_a_request() {
         (&[&update[..], &all, &["--set", "a-b=1"]].concat(), "a-b"),
         (&[&update[..], &all, &["--set", "A:Edm.Int32=x"]].concat(), "\"A\" is invalid"),
         (&[&update[..], &all, &["--set", "A=1", "A=2"]].concat(), "given twice"),
+        (&[&update[..], &all, &["--set", &large]].concat(), "32768 are allowed"),
         (&[&update[..], &all, &["--unset", "PartitionKey"]].concat(), "reserved"),
         (&[&update[..], &all, &["--set", "A=1", "--unset", "A"]].concat(), "both set and removed"),
         (
@@ -134,6 +136,12 @@ async fn an_update_keeps_the_other_properties() {
     assert!(end.err.ends_with("125 rows updated\n"), "{end:?}");
     let found = emulator.run(&["count", "Blogs", "-q", "-f", "Hidden eq true and Views eq 7L"]);
     assert_eq!(found.done(), "125\n");
+    // A second run has nothing to write.
+    let writes = || emulator.requests_by_operation()["Transaction"].clone();
+    let before = writes();
+    let end = update(&["--set", "Hidden:Edm.Boolean=true", "Views:Edm.Int64=7"]);
+    assert!(end.err.ends_with("0 rows updated, 125 had the values already\n"), "{end:?}");
+    assert_eq!(writes(), before);
     // Whole rows are replaced, from the table or from the saved ones.
     update(&["--set", "New=x", "--unset", "Hidden"]).done();
     update(&["--unset", "Views", "New", "--save", &folder.file("saved.jsonl")]).done();

@@ -20,6 +20,7 @@ mod file_kills;
 mod files;
 mod found_rows;
 mod found_rows_changes;
+mod found_rows_chaos;
 #[cfg(target_os = "linux")]
 mod found_rows_questions;
 #[cfg(unix)]

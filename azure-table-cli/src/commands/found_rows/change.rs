@@ -21,6 +21,13 @@ impl Change {
         matches!(self, Self::Update { unset, .. } if !unset.is_empty())
     }
 
+    /// Whether a row, which has the properties that are set or removed, is as after the change.
+    pub(super) fn is_done(&self, row: &DynamicEntity) -> bool {
+        let Self::Update { set, unset } = self else { return false };
+        set.properties().all(|(name, value)| row.value(name) == Some(value))
+            && unset.iter().all(|name| row.value(name).is_none())
+    }
+
     /// Returns the operation on a row, which has its properties if they are needed.
     pub(super) fn operation(
         &self,
@@ -83,6 +90,21 @@ mod tests {
         let expected = DynamicEntity::new("p", "r").with("Text", "Hello").with("Rating", 3);
         let operation = BulkOperation::Replace(expected, IfMatch::Any);
         assert_eq!(replace.operation(row(), IfMatch::Any), operation);
+    }
+
+    #[test]
+    fn a_row_is_done_if_it_has_the_exact_values() {
+        let update = |value: azure_table_client::edm::EdmValue, unset: &[&str]| Change::Update {
+            set: DynamicEntity::new("", "").with("Text", value),
+            unset: unset.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        assert!(update("Hello".into(), &["Other"]).is_done(&row()));
+        assert!(!update("Hello".into(), &["Draft"]).is_done(&row()));
+        assert!(!update(7.into(), &[]).is_done(&row()) && !Change::Delete.is_done(&row()));
+        let zero = DynamicEntity::new("p", "r").with("Text", 0.0);
+        assert!(
+            update(0.0.into(), &[]).is_done(&zero) && !update((-0.0).into(), &[]).is_done(&zero)
+        );
     }
 
     #[test]

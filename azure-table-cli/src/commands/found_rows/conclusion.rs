@@ -93,6 +93,7 @@ impl Conclusion {
         let not_written = self.not_written();
         let left = self.left.lock();
         for (rows, state) in [
+            (left.unchanged, "had the values already"),
             (left.changed, "changed meanwhile and left"),
             (left.refused, "refused"),
             (progress.unknown, "with an unknown outcome"),

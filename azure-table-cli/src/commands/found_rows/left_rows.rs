@@ -14,6 +14,8 @@ pub(super) struct LeftRows {
     pub(super) changed: u64,
     /// The number of rows that were refused for another reason.
     pub(super) refused: u64,
+    /// The number of rows that had the values already.
+    pub(super) unchanged: u64,
 }
 
 /// Clones share the rows.
@@ -22,7 +24,7 @@ pub(super) struct SharedLeftRows(Arc<Mutex<LeftRows>>);
 
 impl SharedLeftRows {
     pub(super) fn new(list: RowList) -> Self {
-        Self(Arc::new(Mutex::new(LeftRows { list, changed: 0, refused: 0 })))
+        Self(Arc::new(Mutex::new(LeftRows { list, changed: 0, refused: 0, unchanged: 0 })))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LeftRows> {

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use azure_table_client::bulk::{Bulk, BulkOperation};
 use azure_table_client::{DynamicEntity, IfMatch};
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, future};
 
 use super::change::Change;
 use super::conclusion::Conclusion;
@@ -51,15 +51,21 @@ impl Run {
         Conclusion { report, left, is_interrupted, done: self.change.done() }
     }
 
-    /// The operations on the rows. A row beyond the limit is an error.
+    /// The operations on the rows, without those that have the values already. A row beyond the limit is an error.
     fn operations(
         &self,
         rows: Found,
     ) -> impl Stream<Item = Result<BulkOperation<DynamicEntity>>> + use<> {
         let (change, any_version, limit) = (self.change.clone(), self.any_version, self.limit);
         let mut count = 0;
+        let (left, progress) = (self.left.clone(), self.progress.clone());
         rows.map(move |row| {
             let (row, etag) = row?;
+            if change.is_done(&row) {
+                left.lock().unchanged += 1;
+                progress.add_earlier_rows(1);
+                return Ok(None);
+            }
             if count == limit {
                 let limit = counted(limit, "row");
                 let message =
@@ -68,7 +74,8 @@ impl Run {
             }
             count += 1;
             let version = if any_version { IfMatch::Any } else { IfMatch::Tag(etag) };
-            Ok(change.operation(row, version))
+            Ok(Some(change.operation(row, version)))
         })
+        .try_filter_map(future::ok)
     }
 }

@@ -6,6 +6,7 @@ use azure_table_client::client::Query;
 use azure_table_client::{DynamicEntity, ETag, TableClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
+use super::change::Change;
 use super::saved_rows::SavedRows;
 use crate::commands::import::read_file;
 use crate::commands::keys::Keys;
@@ -66,11 +67,16 @@ impl Source {
         Ok(count)
     }
 
-    /// Reads the rows in the table, with their properties or only with their keys.
-    pub(super) fn rows(&self, are_whole: bool) -> Found {
-        if are_whole {
-            let rows = self.filtered(self.table.query()).with_etags();
-            return rows.stream().map_err(Failure::from).boxed();
+    /// Reads the rows in the table, with the properties that the change needs.
+    pub(super) fn rows(&self, change: &Change) -> Found {
+        if let Change::Update { set, .. } = change {
+            let query = self.filtered(self.table.query());
+            let query = if change.reads_whole_rows() {
+                query
+            } else {
+                query.select_names(set.properties().map(|(name, _)| name))
+            };
+            return query.with_etags().stream().map_err(Failure::from).boxed();
         }
         let keys = self.keys().select(|keys| (keys.partition, keys.row)).with_etags();
         let row = |((partition, row), etag)| (DynamicEntity::new(partition, row), etag);
