@@ -1,4 +1,4 @@
-//! An export that cannot write all rows, as on a full disk, before its first save.
+//! Exports, and commands with `--save`, that cannot write all rows, as on a full disk.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -121,4 +121,17 @@ async fn only_whole_rows_of_the_same_export_are_kept() {
     fs::write(&part, lines[..10].concat()).unwrap();
     emulator.run(&["export", "Blogs", &file, "--yes"]).done();
     assert_eq!(fs::read(&file).unwrap(), rows);
+}
+
+#[tokio::test]
+async fn rows_that_cannot_be_saved_are_not_deleted() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3000).await;
+    let [saved, list] = ["saved.jsonl", "left"].map(|name| folder.file(name));
+    let truncate = ["truncate", "Blogs", "--force", "--yes", "--max-rows=3000", "--save", &saved];
+    let error =
+        run_limited(&emulator, LIMIT, &[&truncate[..], &["--refused", &list]].concat()).failed(1);
+    assert!(error.contains("cannot write") && error.contains("saved.jsonl"), "{error}");
+    assert_eq!(emulator.run(&["count", "Blogs", "--quiet"]).done(), "3000\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
