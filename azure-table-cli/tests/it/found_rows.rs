@@ -134,7 +134,8 @@ async fn an_update_keeps_the_other_properties() {
     };
     let end = update(&["--set", "Hidden:Edm.Boolean=true", "Views:Edm.Int64=7"]);
     assert!(end.err.ends_with("125 rows updated\n"), "{end:?}");
-    let found = emulator.run(&["count", "Blogs", "-q", "-f", "Hidden eq true and Views eq 7L"]);
+    let found =
+        emulator.run(&["count", "Blogs", "-q", "--filter", "Hidden eq true and Views eq 7L"]);
     assert_eq!(found.done(), "125\n");
     // A second run has nothing to write.
     let writes = || emulator.requests_by_operation()["Transaction"].clone();
@@ -146,5 +147,7 @@ async fn an_update_keeps_the_other_properties() {
     update(&["--set", "New=x", "--unset", "Hidden"]).done();
     update(&["--unset", "Views", "New", "--save", &folder.file("saved.jsonl")]).done();
     emulator.run(&["diff", "Blogs", &backup]).done();
-    emulator.run(&["update", "Missing", "-f", "A eq 1", "--set", "A=1", "--dry-run"]).failed(6);
+    emulator
+        .run(&["update", "Missing", "--filter", "A eq 1", "--set", "A=1", "--dry-run"])
+        .failed(6);
 }

@@ -97,7 +97,10 @@ async fn a_row_that_changes_meanwhile_is_left_and_listed() {
         );
         // The second run reads the new version, and removes the list.
         run_in(&folder, &emulator, &[command, options].concat()).done();
-        assert_eq!(emulator.run(&["count", "Blogs", "-q", "-f", "Rating eq 1"]).done(), "0\n");
+        assert_eq!(
+            emulator.run(&["count", "Blogs", "-q", "--filter", "Rating eq 1"]).done(),
+            "0\n"
+        );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -14,7 +14,8 @@ use crate::progress::{counted, grouped};
 pub(super) struct Conclusion {
     pub(super) report: BulkReport,
     pub(super) left: SharedLeftRows,
-    pub(super) is_interrupted: bool,
+    /// The exit code of a signal that ended it.
+    pub(super) interrupted: Option<Exit>,
     /// The verb of the rows that were written.
     pub(super) done: &'static str,
 }
@@ -25,11 +26,12 @@ impl Conclusion {
     pub(super) fn report(&self, advice: &str) -> Result<String> {
         self.save_list()?;
         let progress = &self.report.progress;
-        let (exit, reason) = if self.is_interrupted {
-            let requests = counted(progress.in_flight as u64, "request");
-            (Exit::Interrupted, format!("interrupted with {requests} in flight"))
-        } else {
-            self.problem()
+        let (exit, reason) = match self.interrupted {
+            Some(exit) => {
+                let requests = counted(progress.in_flight as u64, "request");
+                (exit, format!("interrupted with {requests} in flight"))
+            }
+            None => self.problem(),
         };
         let summary = self.summary();
         match exit {
@@ -43,7 +45,7 @@ impl Conclusion {
     fn save_list(&self) -> Result<()> {
         let mut left = self.left.lock();
         left.list.save()?;
-        if !self.is_interrupted && self.report.stopped.is_none() {
+        if self.interrupted.is_none() && self.report.stopped.is_none() {
             left.list.remove_old()?;
         }
         Ok(())

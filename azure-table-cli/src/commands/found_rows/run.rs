@@ -37,18 +37,18 @@ impl Run {
         let left = self.left.clone();
         let bulk = show(bulk, self.progress.clone()).on_row(move |result| left.resolve(result));
         let monitor = bulk.monitor();
-        let is_interrupted = {
+        let interrupted = {
             let mut run = pin!(bulk.try_run_stream(self.operations(rows)));
             let mut stop = pin!(interrupt.wait());
             tokio::select! {
                 biased;
-                () = &mut stop => true,
-                _ = &mut run => false,
+                exit = &mut stop => Some(exit),
+                _ = &mut run => None,
             }
         };
         self.progress.finish();
         let (report, left) = (monitor.report(), self.left);
-        Conclusion { report, left, is_interrupted, done: self.change.done() }
+        Conclusion { report, left, interrupted, done: self.change.done() }
     }
 
     /// The operations on the rows, without those that have the values already. A row beyond the limit is an error.
