@@ -46,7 +46,7 @@ pub(crate) struct Update {
     /// Name of the table
     pub(crate) table: String,
     /// Update the rows that match this OData filter
-    #[arg(long, short, value_name = "TEXT", value_parser = filter)]
+    #[arg(long, value_name = "TEXT", value_parser = filter)]
     pub(crate) filter: String,
     /// Properties to set; not the keys
     #[arg(long, value_name = "NAME[:TYPE]=VALUE", num_args = 1.., required_unless_present = "unset")]
