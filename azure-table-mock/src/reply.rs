@@ -43,6 +43,21 @@ pub(super) struct ResponseDraft {
     pub(super) failure: Option<Failure>,
 }
 
+/// Passes the headers of the response to an operation that created a resource to `put`, in their order.
+pub(super) fn headers_of_creation(
+    address: &str,
+    preference: Preference,
+    mut put: impl FnMut(&HeaderName, &str),
+) {
+    if let Some(name) = preference.name() {
+        put(&PREFERENCE_APPLIED, name);
+    }
+    if preference == Preference::ReturnNoContent {
+        put(&DATA_SERVICE_ID, address);
+    }
+    put(&header::LOCATION, address);
+}
+
 /// The headers against caches and against guesses of the media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protection {
@@ -144,21 +159,9 @@ impl ResponseDraft {
     }
 
     pub(super) fn preference_applied(&mut self, preference: Preference) {
-        let applied = match preference {
-            Preference::None => return,
-            Preference::ReturnContent => const { HeaderValue::from_static("return-content") },
-            Preference::ReturnNoContent => const { HeaderValue::from_static("return-no-content") },
-        };
-        self.set(PREFERENCE_APPLIED.clone(), applied);
-    }
-
-    /// Sets the URL of a created resource.
-    pub(super) fn location(&mut self, address: String, preference: Preference) {
-        let Ok(address) = HeaderValue::try_from(address) else { return };
-        if preference == Preference::ReturnNoContent {
-            self.set(DATA_SERVICE_ID.clone(), address.clone());
+        if let Some(name) = preference.name() {
+            self.set(PREFERENCE_APPLIED.clone(), HeaderValue::from_static(name));
         }
-        self.set(header::LOCATION, address);
     }
 
     /// The complete response, with the headers of every response.

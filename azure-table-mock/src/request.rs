@@ -109,6 +109,17 @@ pub(super) enum Preference {
     ReturnNoContent,
 }
 
+impl Preference {
+    /// Its name in headers.
+    pub(super) const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::ReturnContent => Some("return-content"),
+            Self::ReturnNoContent => Some("return-no-content"),
+        }
+    }
+}
+
 impl<'a> ParsedRequest<'a> {
     pub(super) fn read(raw: RawRequest<'a>, rules: &Rules) -> Self {
         let mut request = Self::read_one(raw, None, rules);

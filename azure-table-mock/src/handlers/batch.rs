@@ -8,7 +8,7 @@
 use http::{HeaderName, StatusCode, header};
 
 use super::cosmos::{BatchRefusal, BatchStep};
-use super::entities::{self, reply_to_write, staged};
+use super::entities::{self, put_headers_of_write, reply_to_write, staged};
 use super::exchange::Exchange;
 use super::query::Scan;
 use super::refusal;
@@ -16,15 +16,15 @@ use crate::authorize::Grant;
 use crate::core::{Core, NotApplied};
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
-use crate::reply::{ResponseDraft, new_id};
-use crate::request::{BatchPart, ParsedRequest, Resource};
+use crate::reply::{Protection, ResponseDraft, new_id};
+use crate::request::{BatchPart, ParsedRequest, Preference, Resource};
 use crate::row::StoredKey;
 use crate::step::Work;
-use crate::store::StagedWrite;
+use crate::store::{AppliedWrite, StagedWrite};
 use crate::wire::Operation;
 use crate::wire::headers::DATA_SERVICE_VERSION;
 use crate::wire::json_read::PropertyReader;
-use crate::wire::multipart::{Writer, media_type};
+use crate::wire::multipart::{MessageWriter, Writer, media_type};
 
 /// The typical length of the response to one operation.
 const RESPONSE_BYTES: usize = 640;
@@ -66,12 +66,8 @@ pub(super) async fn respond(
         {
             let boundary = format!("changesetresponse_{}", new_id());
             let mut changeset = batch.parts(&boundary);
-            match apply(core, first, grant).await {
-                Ok(Ok(replies)) => {
-                    for (number, (operation, reply)) in (1..).zip(first.iter().zip(&replies)) {
-                        write_part(&mut changeset, operation, number, reply);
-                    }
-                }
+            match apply(core, first, grant, &mut changeset).await {
+                Ok(Ok(())) => {}
                 Ok(Err(failure)) => refuse(&mut changeset, first.get(failure.index), &failure),
                 Err(failure) => return Err(failure),
             }
@@ -118,25 +114,28 @@ fn get(
     }
 }
 
-/// Applies all changes in one step, or none. An `Err` refuses the whole batch.
+/// Applies all changes in one step, or none, and writes their responses. An `Err` refuses the whole batch.
 async fn apply(
     core: &Core,
     operations: &[ParsedRequest<'_>],
     grant: &Grant,
-) -> Result<Result<Vec<ResponseDraft>, BatchFailure>, Failure> {
-    match try_apply(core, operations, grant).await {
-        Ok(replies) => Ok(Ok(replies)),
+    writer: &mut Writer<'_>,
+) -> Result<Result<(), BatchFailure>, Failure> {
+    match try_apply(core, operations, grant, writer).await {
+        Ok(()) => Ok(Ok(())),
         Err((index, BatchRefusal::Operation(failure))) => Ok(Err(BatchFailure { index, failure })),
         Err((_, BatchRefusal::Batch(failure))) => Err(failure),
     }
 }
 
-/// Applies all changes in one step, or none. An `Err` has the index of the operation that caused it.
+/// Applies all changes in one step, or none, and writes their responses. An `Err` has the index of the operation that
+/// caused it.
 async fn try_apply(
     core: &Core,
     operations: &[ParsedRequest<'_>],
     grant: &Grant,
-) -> Result<Vec<ResponseDraft>, (usize, BatchRefusal)> {
+    writer: &mut Writer<'_>,
+) -> Result<(), (usize, BatchRefusal)> {
     let (dialect, count) = (core.rules.dialect, operations.len());
     let refuse =
         |step, index, failure| (index, dialect.refuse_changeset(step, failure, index, count));
@@ -161,7 +160,7 @@ async fn try_apply(
         work.step().await;
     }
     let Some((table, _)) = group.table_and_partition else {
-        return Ok(Vec::new());
+        return Ok(());
     };
 
     let inserts: Vec<_> = writes.iter().map(StagedWrite::inserts).collect();
@@ -169,15 +168,35 @@ async fn try_apply(
         NotApplied::Table(failure) => refuse(BatchStep::Table, 0, failure),
         NotApplied::Write(index, failure) => refuse(BatchStep::Write, index, failure),
     })?;
-    Ok(exchanges
-        .iter()
-        .zip(inserts.into_iter().zip(&written))
-        .map(|(exchange, (inserts, written))| {
-            let mut reply = reply_to_write(exchange, table.name(), inserts, written);
-            exchange.request.dialect.finish_reply(exchange.request, &mut reply, &core.clock);
-            reply
-        })
-        .collect())
+    let applied = exchanges.iter().zip(inserts.into_iter().zip(&written));
+    for (number, (exchange, (inserts, written))) in (1..).zip(applied) {
+        write_applied(writer, exchange, number, table.name(), inserts, written);
+    }
+    Ok(())
+}
+
+/// Writes the response to an operation that was applied.
+fn write_applied(
+    writer: &mut Writer<'_>,
+    exchange: &Exchange<'_>,
+    number: usize,
+    table: &str,
+    inserts: bool,
+    written: &AppliedWrite,
+) {
+    let operation = exchange.request;
+    let has_body = inserts && exchange.preference != Preference::ReturnNoContent;
+    if has_body || operation.dialect.is_cosmos() {
+        let mut reply = reply_to_write(exchange, table, inserts, written);
+        operation.dialect.finish_reply(operation, &mut reply, exchange.clock);
+        return write_part(writer, operation, number, &reply);
+    }
+    // The same text without a list of headers: a batch has a hundred of them.
+    let mut part = begin_part(writer, StatusCode::NO_CONTENT);
+    put_headers_of_write(exchange, table, inserts, written, |name, value| {
+        part.header(name.as_str(), value.as_bytes());
+    });
+    end_part(part, operation, Protection::Full, !inserts, b"");
 }
 
 /// Checks one operation of a changeset. Nothing is applied yet.
@@ -222,29 +241,47 @@ fn write_part(
     number: usize,
     reply: &ResponseDraft,
 ) {
-    let reason = reply.status.canonical_reason().unwrap_or_default();
-    let line = ["HTTP/1.1 ", reply.status.as_str(), " ", reason];
+    let mut part = begin_part(writer, reply.status);
     if operation.dialect.is_cosmos() {
-        let headers = ServiceDialect::part_headers(reply, number);
-        let headers = headers.iter().map(|(name, value)| (*name, &**value));
-        return writer.message(&line, headers, &reply.body);
+        for (name, value) in ServiceDialect::part_headers(reply, number) {
+            part.header(name, &value);
+        }
+        return part.body(&reply.body);
     }
-    // A response without entity data has the first OData version.
+    for (name, value) in reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH) {
+        part.header(name.as_str(), value.as_bytes());
+    }
     let is_bare = reply.body.is_empty() && !reply.has_header(&header::LOCATION);
+    end_part(part, operation, reply.protection, is_bare, &reply.body);
+}
+
+fn begin_part<'w>(writer: &'w mut Writer<'_>, status: StatusCode) -> MessageWriter<'w> {
+    let reason = status.canonical_reason().unwrap_or_default();
+    writer.begin_message(&["HTTP/1.1 ", status.as_str(), " ", reason])
+}
+
+/// Writes the headers of every part and the body. A response that is bare, without entity data, has the first OData version.
+fn end_part(
+    mut part: MessageWriter<'_>,
+    operation: &ParsedRequest<'_>,
+    protection: Protection,
+    is_bare: bool,
+    body: &[u8],
+) {
     let version = match operation.protocol() {
         _ if is_bare => "1.0;",
         Ok(protocol) if protocol.odata() == 1 => "1.0;",
         Ok(protocol) if protocol.odata() == 2 => "2.0;",
         _ => "3.0;",
     };
-    let id = operation.raw.headers.get(&CONTENT_ID);
-    let of_part = reply.protection.headers().iter();
-    let of_part = of_part.map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let of_part = of_part.chain([(DATA_SERVICE_VERSION.as_str(), version.as_bytes())]);
-    let headers = reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH);
-    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let headers = headers.chain(id.map(|id| (CONTENT_ID.as_str(), id))).chain(of_part);
-    writer.message(&line, headers, &reply.body);
+    if let Some(id) = operation.raw.headers.get(&CONTENT_ID) {
+        part.header(CONTENT_ID.as_str(), id);
+    }
+    for (name, value) in protection.headers() {
+        part.header(name.as_str(), value.as_bytes());
+    }
+    part.header(DATA_SERVICE_VERSION.as_str(), version.as_bytes());
+    part.body(body);
 }
 
 /// Writes the response of a failure. An empty changeset has no operation, and therefore no response.

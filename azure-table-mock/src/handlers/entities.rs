@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 
 use super::exchange::Exchange;
 use super::new_row::new_row;
@@ -151,4 +151,20 @@ pub(super) fn reply_to_write(
     };
     reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
     reply
+}
+
+/// Passes the headers of that reply to `put`, in their order, if the reply has no body.
+pub(super) fn put_headers_of_write(
+    exchange: &Exchange<'_>,
+    table: &str,
+    inserts: bool,
+    written: &AppliedWrite,
+    mut put: impl FnMut(&HeaderName, &str),
+) {
+    let AppliedWrite { key, row: Some(row) } = written else { return };
+    if inserts {
+        let item = Item::Entity(&key.partition, row);
+        exchange.put_headers_of_creation(table, item, &mut put);
+    }
+    put(&header::ETAG, &row.version.etag_in(exchange.request.dialect));
 }

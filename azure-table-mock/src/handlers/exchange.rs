@@ -9,7 +9,7 @@ use crate::core::{Core, ServiceClock};
 use crate::failure::Failure;
 use crate::faults::Effects;
 use crate::payload::{BaseUrl, Item, Payload, Writer};
-use crate::reply::ResponseDraft;
+use crate::reply::{ResponseDraft, headers_of_creation};
 use crate::request::{ParsedRequest, Preference, RequestProtocol};
 use crate::select::Select;
 use crate::wire::PayloadFormat;
@@ -66,14 +66,27 @@ impl<'a> Exchange<'a> {
 
     /// The reply to an operation that created an item of this set.
     pub(super) fn created(&self, set: &str, item: Item<'_>) -> ResponseDraft {
-        let payload = self.payload(set, None);
         let mut reply = match self.preference {
             Preference::ReturnNoContent => ResponseDraft::no_content(),
-            _ => ResponseDraft::with_body(StatusCode::CREATED, self.format, payload.one(item)),
+            _ => {
+                let body = self.payload(set, None).one(item);
+                ResponseDraft::with_body(StatusCode::CREATED, self.format, body)
+            }
         };
-        reply.preference_applied(self.preference);
-        reply.location(payload.url(item), self.preference);
+        self.put_headers_of_creation(set, item, |name, value| {
+            reply.text_header(name.clone(), value);
+        });
         reply
+    }
+
+    /// Passes the headers of that reply to `put`, in their order.
+    pub(super) fn put_headers_of_creation(
+        &self,
+        set: &str,
+        item: Item<'_>,
+        put: impl FnMut(&HeaderName, &str),
+    ) {
+        headers_of_creation(&self.payload(set, None).url(item), self.preference, put);
     }
 
     /// `$top`, up to the limit of the dialect. A developer of Storage Explorer reports that the service accepts 0 and

@@ -20,7 +20,7 @@ use std::fmt;
 pub use header_reader::{HeaderLine, HeaderReader};
 pub use message::Message;
 pub use read::{Part, Parts, first_status};
-pub use write::{Writer, header_lines, media_type};
+pub use write::{MessageWriter, Writer, header_lines, media_type};
 
 /// The longest boundary that RFC 2046 allows.
 const MAX_BOUNDARY: usize = 70;

@@ -352,3 +352,31 @@ fn versions_advance_even_if_the_clock_does_not() {
     assert!(time("1") > old);
     assert_eq!(time("2"), old, "a row that is new");
 }
+
+#[test]
+fn parts_without_a_body_have_all_headers() {
+    let (path, row) =
+        ("/Blogs(PartitionKey='p',RowKey='r')", r#"{"PartitionKey":"p","RowKey":"o'r"}"#);
+    let headers =
+        [("prefer", "return-no-content"), ("content-id", "7"), ("dataserviceversion", "3.0")];
+    let operations = [("POST", "/Blogs", &headers[..], row), ("PUT", path, &[], r#"{"A":1}"#)];
+    let reply = post(&service(), "multipart/mixed; boundary=b", changeset(&operations));
+    let text = String::from_utf8(reply.body.to_vec()).unwrap();
+    let parts: Vec<_> = text.split("HTTP/1.1 ").skip(1).collect();
+    let created = format!("{BASE}/Blogs(PartitionKey='p',RowKey='o''r')");
+    let rest = |id, version| {
+        format!(
+            "{id}X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: {version};\r\n\r\n\r\n--"
+        )
+    };
+    let etag =
+        |text: &str| text.lines().find_map(|line| line.strip_prefix("ETag: ")).unwrap().to_owned();
+    let inserted = format!(
+        "204 No Content\r\nPreference-Applied: return-no-content\r\nDataServiceId: {created}\r\nLocation: {created}\r\nETag: {}\r\n{}",
+        etag(parts[0]),
+        rest("Content-ID: 7\r\n", "3.0"),
+    );
+    assert!(parts[0].starts_with(&inserted), "{}", parts[0]);
+    let replaced = format!("204 No Content\r\nETag: {}\r\n{}", etag(parts[1]), rest("", "1.0"));
+    assert!(parts[1].starts_with(&replaced), "{}", parts[1]);
+}

@@ -245,7 +245,11 @@ fn a_reply_is_written_as_the_service_writes_it() {
     let mut changeset = batch.parts("changesetresponse_2");
     let headers: [(&str, &[u8]); 3] =
         [("content-id", b"1"), ("dataserviceversion", b"1.0;"), ("etag", b"W/\"x\"")];
-    changeset.message(&["HTTP/1.1 204 No Content"], headers, b"");
+    let mut message = changeset.begin_message(&["HTTP/1.1 204", " No Content"]);
+    for (name, value) in headers {
+        message.header(name, value);
+    }
+    message.body(b"");
     changeset.close();
     batch.close();
     let expected = "--batchresponse_1\r\n\
@@ -304,7 +308,9 @@ proptest! {
         let mut batch = Writer::new(&mut out, "b");
         let write = |parts: &mut Writer<'_>| {
             for body in &bodies {
-                parts.message(&["HTTP/1.1 200 OK"], [("etag", value.as_bytes())], body);
+                let mut message = parts.begin_message(&["HTTP/1.1 200 OK"]);
+                message.header("etag", value.as_bytes());
+                message.body(body);
             }
         };
         if nested {

@@ -72,30 +72,39 @@ impl<'o> Writer<'o> {
         self.delimiter("--\r\n");
     }
 
-    /// A request or a response, whose first line is `start`.
-    pub fn message<'h>(
-        &mut self,
-        start: &[&str],
-        headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
-        body: &[u8],
-    ) {
+    /// Begins a request or a response, whose first line is `start`. The caller writes the headers and the body.
+    pub fn begin_message(&mut self, start: &[&str]) -> MessageWriter<'_> {
         self.delimiter(MESSAGE);
         for text in start {
             self.out.extend_from_slice(text.as_bytes());
         }
         self.out.extend_from_slice(b"\r\n");
-        for (name, value) in headers {
-            push_header(self.out, name, value);
-        }
-        self.out.extend_from_slice(b"\r\n");
-        self.out.extend_from_slice(body);
-        self.out.extend_from_slice(b"\r\n");
+        MessageWriter { out: self.out }
     }
 
     fn delimiter(&mut self, then: &str) {
         for text in ["--", self.boundary, then] {
             self.out.extend_from_slice(text.as_bytes());
         }
+    }
+}
+
+/// A message whose headers are written one after the other.
+#[derive(Debug)]
+pub struct MessageWriter<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl MessageWriter<'_> {
+    pub fn header(&mut self, name: &str, value: &[u8]) {
+        push_header(self.out, name, value);
+    }
+
+    /// Ends the headers, and writes the body.
+    pub fn body(self, body: &[u8]) {
+        self.out.extend_from_slice(b"\r\n");
+        self.out.extend_from_slice(body);
+        self.out.extend_from_slice(b"\r\n");
     }
 }
 
