@@ -134,7 +134,7 @@ pub(crate) struct Query {
     pub(crate) system: bool,
     /// Print the part of the table that the service scans, and the first requests, without sending them
     #[arg(long)]
-    pub(crate) plan: bool,
+    pub(crate) dry_run: bool,
     /// Format of the rows
     #[arg(long, short, value_enum, default_value_t = Format::Table)]
     pub(crate) output: Format,

@@ -11,7 +11,7 @@ use crate::output::{Out, Rows};
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
-    if args.plan {
+    if args.dry_run {
         let mut out = Out::new();
         out.put(&plan::describe(&service, &args).await?)?;
         return out.flush();

@@ -187,17 +187,17 @@ async fn a_closed_output_ends_a_query_quietly() {
 #[test]
 fn a_plan_sends_nothing() {
     let emulator = Emulator::start();
-    let plan = emulator.run(&["query", "None", "--plan", "--filter", "RowKey eq '1'"]).done();
+    let plan = emulator.run(&["query", "None", "--dry-run", "--filter", "RowKey eq '1'"]).done();
     assert!(plan.starts_with("table scan: "), "{plan}");
     let request = format!("\nGET {}/devstoreaccount1/None()?", emulator.origin);
     assert!(plan.contains(&request) && plan.contains("$filter=RowKey%20eq%20%271%27"), "{plan}");
     let plan = emulator
-        .run(&["query", "None", "--plan", "--filter", "PartitionKey eq 'a' and RowKey eq '1'"])
+        .run(&["query", "None", "--dry-run", "--filter", "PartitionKey eq 'a' and RowKey eq '1'"])
         .done();
     let request = "/devstoreaccount1/None(PartitionKey='a',RowKey='1')\n";
     assert!(plan.starts_with("point") && plan.ends_with(request), "{plan}");
     let filter = "PartitionKey eq 'a' or PartitionKey eq 'b'";
-    let plan = ["query", "None", "--plan", "--filter", filter, "--select", "N", "--top", "7"];
+    let plan = ["query", "None", "--dry-run", "--filter", filter, "--select", "N", "--top", "7"];
     let mut signed = emulator.command(&plan);
     signed.env_remove("AZURE_STORAGE_CONNECTION_STRING");
     signed.env("AZURE_STORAGE_SERVICE_ENDPOINT", format!("{}/devstoreaccount1", emulator.origin));
