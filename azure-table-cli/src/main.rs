@@ -9,6 +9,7 @@ mod format;
 mod key_order;
 mod output;
 mod progress;
+mod requests;
 mod row;
 mod run_files;
 mod secrets;

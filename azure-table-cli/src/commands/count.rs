@@ -33,8 +33,9 @@ pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
         .with_requests(&globals.connection.requests);
     let has_key_order = key_order::is_kept_by(service.dialect());
     let largest = args.by_partition.then(|| Largest::new(args.top, has_key_order));
-    let (rows, largest) = count(rows, largest, &progress).await?;
+    let end = count(rows, largest, &progress).await;
     progress.finish();
+    let (rows, largest) = end?;
     print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))
 }
 

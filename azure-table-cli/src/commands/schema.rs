@@ -71,7 +71,13 @@ impl Scan {
     }
 
     /// Passes the rows on, until the end or until the user interrupts it.
-    async fn run(mut self, mut each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
+    async fn run(mut self, each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
+        let end = self.read(each).await;
+        self.progress.finish();
+        end
+    }
+
+    async fn read(&mut self, mut each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
         let interrupt = Interrupt::install()?;
         let mut end = End { rows: 0, interrupted: None };
         loop {
@@ -88,7 +94,6 @@ impl Scan {
             end.rows += 1;
             self.progress.add_rows(1);
         }
-        self.progress.finish();
         Ok(end)
     }
 }
