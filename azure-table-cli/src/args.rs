@@ -1,6 +1,7 @@
 //! The command line.
 
 mod access;
+mod bench;
 mod copy;
 mod duration;
 mod files;
@@ -17,6 +18,7 @@ mod tools;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Moment, Sas, Whoami};
+pub(crate) use bench::{Bench, Phase};
 pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
 pub(crate) use found_rows::{FoundRows, Truncate, Update};
@@ -71,6 +73,7 @@ pub(crate) enum Command {
     Query(Query),
     Count(Count),
     Schema(Schema),
+    Bench(Bench),
     Export(Export),
     Import(Import),
     Copy(Copy),

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod bench;
 pub(crate) mod completions;
 mod copy;
 mod count;
@@ -46,6 +47,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Query(args) => query::run(args, globals).await,
         Command::Count(args) => count::run(args, globals).await,
         Command::Schema(args) => schema::run(args, globals).await,
+        Command::Bench(args) => bench::run(args, globals).await,
         Command::Export(args) => export::run(args, globals).await,
         Command::Import(args) => import::run(args, globals).await,
         Command::Copy(args) => copy::run(args, globals).await,

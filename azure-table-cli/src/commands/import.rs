@@ -75,8 +75,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     run.conclude(&report?)
 }
 
-/// Shows the rows and the bytes of a bulk run.
-pub(super) fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
+/// Shows the progress of a bulk run.
+pub(crate) fn show(bulk: Bulk<DynamicEntity>, progress: Progress) -> Bulk<DynamicEntity> {
     let (mut applied, mut not_applied, mut skipped, mut bytes) = (0, 0, 0, 0);
     bulk.on_progress(move |now| {
         let others = now.failed + now.unknown + now.not_attempted;

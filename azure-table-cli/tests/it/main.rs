@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod bench;
 mod chaos;
 mod closed_streams;
 mod control;
