@@ -102,11 +102,11 @@ fn another_service_needs_yes_and_a_dry_run_sends_nothing() {
 phase         requests  rows written
 ------------  --------  ------------
 create        1         0
-inserts       7,250     7,250
-reads         7,251     100
-transactions  73        7,300
-cleanup       147       0
-at most 14,722 billable requests
+inserts       17,750    17,750
+reads         17,751    100
+transactions  180       18,000
+cleanup       359       0
+at most 36,041 billable requests
 "
     );
     let lines =

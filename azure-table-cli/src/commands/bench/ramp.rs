@@ -13,7 +13,7 @@ const STEP: Duration = Duration::from_secs(5);
 const LONG_STEP: Duration = Duration::from_secs(10);
 /// The successful requests that a measurement needs, so that one request more or less changes the limit by 5 %.
 const MEASURED_REQUESTS: usize = 20;
-/// The least requests per second of a measurement. With fewer, the service could apply more than arrives.
+/// The least requests per second of a measurement. With fewer, a service that allows a small burst waits for requests.
 const MEASURED_RATE: u64 = 20;
 /// The shortest time that a rate is worth.
 const SHORTEST: Duration = Duration::from_millis(500);
@@ -106,8 +106,7 @@ impl Ramp {
     }
 
     fn measurement(&self) -> Next {
-        let rate = self.rate.max(MEASURED_RATE * self.bounds.rows).min(self.bounds.max_rate);
-        self.step(rate, LONG_STEP)
+        self.step(self.bounds.measured_rate(self.rate), LONG_STEP)
     }
 
     fn step(&self, rate: u64, time: Duration) -> Next {
@@ -129,16 +128,22 @@ impl Bounds {
         Self { max_rate: args.max_rate, time, rows: phase.rows() }
     }
 
-    /// Returns the most requests of a phase: those of all rates, and of a measurement at the last one.
+    /// Returns the most requests of a phase: those of rates that are never throttled, or of measurements if they are more, and
+    /// of the last rate for the rest of the time.
     pub(super) fn most_requests(self) -> u64 {
         let mut ramp = Ramp::new(self);
         let mut next = ramp.first();
         let mut requests = 0;
         while let Next::Run(rate, time) = next {
-            requests += due(rate, self.rows, time);
+            requests += due(self.measured_rate(rate), self.rows, time);
             next = ramp.next(&Step { time, ..Step::default() });
         }
-        requests + due(self.max_rate, self.rows, ramp.left.min(LONG_STEP))
+        requests + due(self.max_rate, self.rows, ramp.left)
+    }
+
+    /// Returns the rate of a measurement after this rate was throttled.
+    fn measured_rate(self, rate: u64) -> u64 {
+        rate.max(MEASURED_RATE * self.rows).min(self.max_rate)
     }
 }
 

@@ -120,8 +120,8 @@ fn a_machine_that_sends_too_little_finds_no_limit() {
 #[test]
 fn the_most_requests_follow_from_the_bounds() {
     let most = |max_rate, seconds, rows| bounds(max_rate, seconds, rows).most_requests();
-    assert_eq!(most(5_000, 60, 1), (250 + 500 + 1_000 + 2_000 + 4_000) * 5 + 5_000 * 20);
-    assert_eq!(most(5_000, 60, 100), (13 + 25 + 50 + 100 + 200) + 1_000);
-    assert_eq!(most(100, 60, 1), 100 * 20);
+    assert_eq!(most(5_000, 60, 1), (250 + 500 + 1_000 + 2_000 + 4_000) * 5 + 5_000 * 35);
+    assert_eq!(most(5_000, 60, 100), 20 * 20 + 40 * 5 + 50 * 35);
+    assert_eq!(most(100, 60, 1), 100 * 60);
     assert_eq!(most(100, 3, 1), 100 * 3);
 }
