@@ -77,6 +77,9 @@ pub(crate) struct Sas {
 }
 
 /// Show the credential and test what it may read; nothing is written
+///
+/// The requests are the list of tables (one name), the settings of the service, and one row and the stored access policies of
+/// the table, which --table or the signature names.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: azure-table whoami --table Blogs")]
 pub(crate) struct Whoami {

@@ -17,6 +17,10 @@ pub(crate) struct Count {
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
     /// Print the rows of each partition, the largest first
+    ///
+    /// The current partition and the largest ones are in memory, or all partitions of Cosmos DB, whose rows have no order. If
+    /// the address does not show that it is Cosmos DB, add --dialect cosmos; otherwise a partition that comes after a larger
+    /// one is an error.
     #[arg(long)]
     pub(crate) by_partition: bool,
     /// Print at most this many partitions

@@ -37,9 +37,11 @@ pub(crate) struct Sql {
 
 /// Print the completions of a shell
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: azure-table completions bash > ~/.local/share/bash-completion/completions/azure-table"
-)]
+#[command(after_help = "\
+Examples:
+  azure-table completions bash > ~/.local/share/bash-completion/completions/azure-table
+  azure-table completions zsh > \"${fpath[1]}/_azure-table\"
+  azure-table completions fish > ~/.config/fish/completions/azure-table.fish")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]

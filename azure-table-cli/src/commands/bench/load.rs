@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 
 /// The most requests in flight. Requests that are due beyond it are not sent.
-const MAX_IN_FLIGHT: usize = 512;
+pub(super) const MAX_IN_FLIGHT: usize = 512;
 /// The rows that reads read.
 const READ_ROWS: u64 = Phase::Transactions.rows();
 

@@ -36,7 +36,7 @@ pub(super) enum End {
     MaxRate,
     /// The time ended before a limit was measured.
     Time,
-    /// This machine, or its connections, sent fewer requests than the rate requires.
+    /// The requests in flight are too slow for the rate, because of the service, the network or this machine.
     Saturated,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Next {
 }
 
 /// The rates of a phase. A rate that is throttled runs again, since the burst that the service allows is over then: the
-/// applied rows are the limit. If the throttling was temporary, the rates go on.
+/// applied rows are the limit. If the throttling was temporary, the next rate follows.
 #[derive(Debug)]
 pub(super) struct Ramp {
     bounds: Bounds,
@@ -128,8 +128,8 @@ impl Bounds {
         Self { max_rate: args.max_rate, time, rows: phase.rows() }
     }
 
-    /// Returns the most requests of a phase: those of rates that are never throttled, or of measurements if they are more, and
-    /// of the last rate for the rest of the time.
+    /// Returns the most requests of a phase. No order of rates and measurements sends more than rates that are never
+    /// throttled, with the requests of a measurement if it has more, and the last rate for the rest of the time.
     pub(super) fn most_requests(self) -> u64 {
         let mut ramp = Ramp::new(self);
         let mut next = ramp.first();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::load::MAX_IN_FLIGHT;
 use super::ramp::End;
 use super::step::Step;
 use crate::args::{Lines, Phase};
@@ -67,7 +68,9 @@ impl Report {
             }
             End::Time => ("time", None, "no limit measured within the time (--seconds)".to_owned()),
             End::Saturated => {
-                let text = format!("not throttled: this machine reaches only {applied} rows/s");
+                let text = format!(
+                    "not throttled: {MAX_IN_FLIGHT} requests in flight reach only {applied} rows/s"
+                );
                 ("saturated", None, text)
             }
         };

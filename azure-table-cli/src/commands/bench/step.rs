@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The share of throttled responses above which a rate counts as throttled, in percent.
 const THROTTLED_PERCENT: usize = 1;
-/// The share of the due requests below which this machine counts as saturated, in percent.
+/// The share of the due requests below which the requests in flight count as too many, in percent.
 const SENT_PERCENT: u64 = 90;
 
 /// Returns the requests with `rows` in each that a rate requires in this time. The first one is due after half the time
@@ -58,7 +58,7 @@ impl Step {
         self.throttled * 100 > (self.throttled + self.applied()) * THROTTLED_PERCENT
     }
 
-    /// Returns whether this machine sent clearly fewer requests than the rate requires.
+    /// Returns whether clearly fewer requests were sent than the rate requires, because too many were in flight.
     pub(super) fn is_saturated(&self) -> bool {
         self.sent * 100 < self.due * SENT_PERCENT
     }

@@ -108,7 +108,7 @@ fn throttling_that_passes_is_not_the_limit() {
 }
 
 #[test]
-fn a_machine_that_sends_too_little_finds_no_limit() {
+fn slow_responses_find_no_limit() {
     let mut service = Service::new(100_000);
     let (end, _) = end(bounds(5_000, 60, 1), |rate, time| {
         let sent = Step { rate, ..service.run(rate.min(800), 1, time) };
