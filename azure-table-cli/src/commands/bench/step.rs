@@ -86,3 +86,38 @@ impl Step {
         Self { rate: other.rate, rows: other.rows, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_due_at_its_time_and_not_before() {
+        for (rate, rows) in [(1, 1), (250, 1), (299, 100), (5_000, 100), (100_000, 1)] {
+            for requests in [0, 1, 7, 1_000] {
+                let at = due_at(rate, rows, requests);
+                assert_eq!(due(rate, rows, at), requests + 1, "{rate} by {rows}");
+                let before = at.saturating_sub(Duration::from_micros(1));
+                assert_eq!(due(rate, rows, before), requests, "{rate} by {rows}");
+            }
+            assert_eq!(due(rate, rows, Duration::from_secs(1_000)), rate * 1_000 / rows);
+        }
+    }
+
+    #[test]
+    fn percentiles_are_times_of_requests() {
+        let latencies = (1..=200).rev().map(Duration::from_millis).collect();
+        let step = Step {
+            latencies,
+            throttled: 50,
+            rows: 100,
+            time: Duration::from_secs(10),
+            ..Step::default()
+        };
+        let of = |percent| step.percentile(percent).unwrap().as_millis();
+        assert_eq!([0, 1, 50, 99, 100].map(of), [1, 2, 100, 198, 200]);
+        assert_eq!(Step::default().percentile(50), None);
+        assert_eq!((step.rows_per_second(), step.throttled_permille()), (2_000, 200));
+        assert_eq!(Step::default().rows_per_second(), 0);
+    }
+}

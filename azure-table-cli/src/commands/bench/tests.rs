@@ -18,12 +18,18 @@ async fn load(mock: &MockTableService) -> Load {
     Load::new(table, partition, Interrupt::install().unwrap())
 }
 
-/// Asserts that a phase finds this limit within 10 %.
+/// Asserts that a phase finds this limit within 10 %, and that no request is repeated.
 async fn assert_limit(phase: Phase, limit: u32) {
     let mock = MockTableService::new();
     mock.faults().add(Fault::throttle(limit));
     let mut load = load(&mock).await;
-    let end = run_phase(phase, bounds(phase, 5_000), &mut load, |_| Ok(())).await.unwrap();
+    let (before, mut sent) = (mock.requests().total(), usize::from(phase == Phase::Reads));
+    let run = run_phase(phase, bounds(phase, 5_000), &mut load, |step| {
+        sent += usize::try_from(step.sent).unwrap();
+        Ok(())
+    });
+    let end = run.await.unwrap();
+    assert_eq!(mock.requests().total() - before, sent, "{phase:?}");
     let End::Throttled(found) = end else { panic!("{end:?}") };
     assert!(found.abs_diff(limit.into()) * 10 <= limit.into(), "{phase:?}: {found} of {limit}");
 }
@@ -79,6 +85,29 @@ async fn only_the_rows_of_the_run_are_removed() {
     let left = load.table.query().allow_scan().await.unwrap();
     let left: Vec<_> = left.iter().map(|row| row.key().clone()).collect();
     assert_eq!(left, others);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_are_left_are_in_the_partition_of_the_message() {
+    let mock = MockTableService::new();
+    let mut load = load(&mock).await;
+    let bounds = Bounds { time: Duration::from_secs(1), ..bounds(Phase::Inserts, 10) };
+    run_phase(Phase::Inserts, bounds, &mut load, |_| Ok(())).await.unwrap();
+    mock.faults().add(Fault::error(403, "AuthorizationFailure").on(Operation::Transaction));
+    let removed = cleanup::remove(&load, &Progress::new(true, "cleanup", None)).await;
+    let left = removed.unwrap_err();
+    let expected = format!("rows may be left in the partition {} of Blogs: ", load.partition.name);
+    assert!(left.message().starts_with(&expected), "{left}");
+    assert_eq!(load.table.query().allow_scan().await.unwrap().len(), 10);
+
+    let interrupted = || Err(Failure::new(Exit::Interrupted, "interrupted"));
+    let both = conclude(interrupted(), Err(left.clone()), Some(Exit::Interrupted)).unwrap_err();
+    assert_eq!(both.message(), format!("interrupted; {left}"));
+    assert_eq!(both.exit(), Exit::Interrupted);
+    // The reader of the results closed standard output.
+    let closed = conclude(Err(Failure::silent(Exit::Done)), Err(left.clone()), None);
+    assert_eq!(closed, Err(left));
+    assert_eq!(conclude(Ok(()), Ok(()), Some(Exit::Interrupted)), interrupted());
 }
 
 #[test]
