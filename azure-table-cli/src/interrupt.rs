@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first one stops a command cleanly, the second one ends the program.
 
 use std::process;
+use std::sync::OnceLock;
 
 use tokio::sync::watch;
 
@@ -11,9 +12,16 @@ use crate::terminal::message;
 #[derive(Debug, Clone)]
 pub struct Interrupt(watch::Receiver<Option<Exit>>);
 
+/// The signals are those of the process.
+static INSTALLED: OnceLock<Interrupt> = OnceLock::new();
+
 impl Interrupt {
-    /// Handles Ctrl-C, and SIGTERM on Unix, from now on. The second signal ends the program at once.
+    /// Handles Ctrl-C, and SIGTERM on Unix, from now on. The second signal ends the program at once. Later calls return a
+    /// clone.
     pub fn install() -> Result<Self> {
+        if let Some(interrupt) = INSTALLED.get() {
+            return Ok(interrupt.clone());
+        }
         let mut signals = Signals::listen()?;
         let (sender, receiver) = watch::channel(None);
         tokio::spawn(async move {
@@ -22,7 +30,7 @@ impl Interrupt {
             sender.send_replace(Some(exit));
             process::exit(signals.next().await as i32);
         });
-        Ok(Self(receiver))
+        Ok(INSTALLED.get_or_init(|| Self(receiver)).clone())
     }
 
     /// Returns the exit code of a command that a signal has interrupted; `None` without a signal so far.
@@ -37,6 +45,14 @@ impl Interrupt {
             Ok(Some(exit)) => exit,
             // No signal can arrive any more.
             _ => std::future::pending().await,
+        }
+    }
+
+    /// Checks between two parts of a long step that sends nothing.
+    pub fn check(&self) -> Result<()> {
+        match self.exit() {
+            Some(exit) => Err(Failure::new(exit, "interrupted before anything was sent")),
+            None => Ok(()),
         }
     }
 

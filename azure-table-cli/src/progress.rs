@@ -31,9 +31,9 @@ struct State {
     bar: ProgressBar,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Figures {
-    label: &'static str,
+    label: String,
     rows: u64,
     /// The rows that were refused, not sent, or have an unknown outcome.
     not_applied: u64,
@@ -47,13 +47,13 @@ struct Figures {
 
 impl Progress {
     /// Begins with no rows. With `quiet`, nothing is shown.
-    pub(crate) fn new(quiet: bool, label: &'static str, total: Option<u64>) -> Self {
+    pub(crate) fn new(quiet: bool, label: impl Into<String>, total: Option<u64>) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
         let now = Instant::now();
-        let figures = Figures { label, total, ..Figures::default() };
+        let figures = Figures { label: label.into(), total, ..Figures::default() };
         Self(Arc::new(Mutex::new(State {
             figures,
             begin: now,
@@ -152,7 +152,7 @@ impl Figures {
     }
 
     fn parts(&self, elapsed: Duration) -> Vec<String> {
-        let (label, rows) = (self.label, counted(self.rows, "row"));
+        let (label, rows) = (&self.label, counted(self.rows, "row"));
         let rows = match self.total {
             Some(total) => format!("{label}: {rows} of {}", grouped(total)),
             None => format!("{label}: {rows}"),
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_line_has_rows_bytes_rate_throttling_and_time_left() {
-        let mut figures = Figures { label: "export", rows: 1_500, ..Figures::default() };
+        let mut figures = Figures { label: "export".into(), rows: 1_500, ..Figures::default() };
         let elapsed = Duration::from_secs(3);
         assert_eq!(figures.line(elapsed), "export: 1,500 rows, 500 rows/s");
         figures = Figures { bytes: 5 << 20, throttled: 2, total: Some(121_500), ..figures };
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_an_earlier_run_do_not_count_as_speed() {
-        let figures = Figures { label: "export", rows: 1_100, ..Figures::default() };
+        let figures = Figures { label: "export".into(), rows: 1_100, ..Figures::default() };
         let figures = Figures { earlier: 1_000, total: Some(2_100), ..figures };
         let line = figures.line(Duration::from_secs(1));
         assert_eq!(line, "export: 1,100 rows of 2,100, 100 rows/s, 10 s left");

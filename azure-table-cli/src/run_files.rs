@@ -1,13 +1,18 @@
 //! The files of a run: its output, its checkpoint and the lists of rows that were not applied.
 
 pub(crate) mod checkpoint;
+pub(crate) mod checksum;
 pub(crate) mod lock;
 pub(crate) mod row_list;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
+
+/// The extension of the file that replaces another one.
+const TEMPORARY: &str = ".tmp";
 
 /// A file of a run, with its name in messages.
 pub(crate) type Named<'p> = (&'static str, &'p Path);
@@ -40,6 +45,33 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
     path.into()
+}
+
+/// Replaces a file as a whole: a crash leaves the old or the new one.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
+    let replaced = || {
+        let temporary = with_suffix(path, TEMPORARY);
+        let mut file = File::create(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&temporary, path)?;
+        sync_folder(path)
+    };
+    replaced().map_err(|error| Failure::file("write", path, error))
+}
+
+/// Makes a rename durable.
+#[cfg(unix)]
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
+pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The file that an unfinished command leaves, from which `--resume` continues.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,14 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::lock::Lock;
-use super::{Named, with_suffix};
+use super::{Named, TEMPORARY, replace, with_suffix};
 use crate::args::Globals;
 use crate::failure::{Exit, Failure, Result};
 use crate::output::note;
 use crate::progress::counted;
 
 const VERSION: u64 = 1;
-const TEMPORARY: &str = ".tmp";
 const LOCK: &str = ".lock";
 
 /// The names of a checkpoint and of the files next to it, to compare them with those of other files.
@@ -39,6 +38,12 @@ impl Paths {
             ("the lock of the checkpoint", lock),
         ]
     }
+}
+
+/// Whether `name` is that of a checkpoint, or of a file next to it.
+pub(crate) fn is_run_file(checkpoint: &str, name: &str) -> bool {
+    let suffix = name.strip_prefix(checkpoint);
+    suffix.is_some_and(|suffix| ["", TEMPORARY, LOCK].contains(&suffix))
 }
 
 /// Locks the run of a checkpoint.
@@ -212,18 +217,7 @@ impl CheckpointFile {
             "arguments": arguments,
             "position": position,
         });
-        self.replace(&format!("{document:#}\n"))
-            .map_err(|error| Failure::file("write", &self.path, error))
-    }
-
-    fn replace(&self, text: &str) -> std::io::Result<()> {
-        let temporary = with_suffix(&self.path, TEMPORARY);
-        let mut file = File::create(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&temporary, &self.path)?;
-        sync_folder(&self.path)
+        replace(&self.path, &format!("{document:#}\n"))
     }
 
     /// Removes the file of a run that is complete.
@@ -235,19 +229,6 @@ impl CheckpointFile {
             _ => Ok(()),
         }
     }
-}
-
-/// Makes a rename durable.
-#[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
-pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, RowWriter as _, is_standard, jsonl};
-use crate::run_files::checkpoint::sync_folder;
+use crate::run_files::sync_folder;
 
 /// A file of JSON lines that gets its name once it is complete. Until then, an end of the run removes it.
 pub(super) struct SavedRows {

@@ -1,28 +1,23 @@
 //! Reads the rows of a file on a thread of its own.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::EdmValue;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Format, rows};
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, counted};
+use crate::run_files::checksum::Checksum;
 
 /// The limits on the rows that pass between the threads at once.
 const CHUNK_ROWS: usize = 256;
 const CHUNK_BYTES: usize = 1024 * 1024;
 const CHUNKS: usize = 4;
-/// The bytes that are hashed at once.
-const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Some rows. An error is the last one.
 pub(in crate::commands) type Chunk = Vec<Result<DynamicEntity>>;
@@ -45,7 +40,8 @@ pub(super) async fn check(
     let (path, stop) = (path.to_owned(), interrupt.clone());
     let shown = progress.clone();
     thread::spawn(move || {
-        let checked = content(&path, &stop).and_then(|content| {
+        let checked = Checksum::of_file(&path, &stop).and_then(|content| {
+            let content = content.to_string();
             let rows = count(&path, format, &stop, &shown)?;
             Ok(Checked { rows, content })
         });
@@ -56,42 +52,13 @@ pub(super) async fn check(
     checked.unwrap_or_else(|_| Err(Failure::new(Exit::Failed, "reading the file failed")))
 }
 
-fn content(path: &Path, interrupt: &Interrupt) -> Result<String> {
-    let failed = |error| Failure::file("read", path, error);
-    let mut file = File::open(path).map_err(failed)?;
-    let (mut hash, mut bytes) = (Sha256::new(), 0_u64);
-    let mut block = vec![0; BLOCK_BYTES];
-    loop {
-        let read = file.read(&mut block).map_err(failed)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&block[..read]);
-        bytes += read as u64;
-        check_interrupt(interrupt)?;
-    }
-    let mut content = format!("{bytes} bytes, ");
-    for byte in hash.finalize() {
-        // Writing to a String cannot fail.
-        let _ = write!(content, "{byte:02x}");
-    }
-    Ok(content)
-}
-
-fn check_interrupt(interrupt: &Interrupt) -> Result<()> {
-    match interrupt.exit() {
-        Some(exit) => Err(Failure::new(exit, "interrupted before anything was sent")),
-        None => Ok(()),
-    }
-}
-
 fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress) -> Result<u64> {
     let mut count = 0_u64;
     for row in rows(path, format)? {
         row?;
         count += 1;
         progress.add_rows(1);
-        check_interrupt(interrupt)?;
+        interrupt.check()?;
     }
     Ok(count)
 }
