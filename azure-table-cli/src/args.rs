@@ -1,6 +1,7 @@
 //! The command line.
 
 mod access;
+mod accounts;
 mod bench;
 mod copy;
 mod duration;
@@ -18,6 +19,7 @@ mod tools;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Moment, Sas, Whoami};
+pub(crate) use accounts::{Selection, Verify};
 pub(crate) use bench::{Bench, Phase};
 pub(crate) use copy::{Copy, Diff, Lines};
 pub(crate) use files::{Export, Import};
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Bench(Bench),
     Export(Export),
     Import(Import),
+    Verify(Verify),
     Copy(Copy),
     Diff(Diff),
     Sas(Sas),

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+pub(crate) mod accounts;
 mod bench;
 pub(crate) mod completions;
 mod copy;
@@ -50,6 +51,7 @@ pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
         Command::Bench(args) => bench::run(args, globals).await,
         Command::Export(args) => export::run(args, globals).await,
         Command::Import(args) => import::run(args, globals).await,
+        Command::Verify(args) => accounts::verify::run(&args, globals),
         Command::Copy(args) => copy::run(args, globals).await,
         Command::Diff(args) => diff::run(args, globals).await,
         Command::Sas(args) => sas::run(args, globals).await,

@@ -61,6 +61,17 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The extension of a file of this format.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::JsonLines => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
 /// Writes rows to a file or a stream.
 pub(crate) trait RowWriter: Send {
     fn write(&mut self, row: &DynamicEntity) -> Result<()>;

@@ -4,25 +4,52 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 
+use super::Selection;
 use super::duration::duration;
 
 use crate::commands::import::Mode;
 use crate::format::Format;
 use crate::format::csv::Columns;
 use crate::format::parquet::{Datetimes, Mixed};
+use crate::output::one_line;
 
-/// Write the rows of a table to a file
+/// Write the rows of a table to a file, or all tables to a folder
 ///
 /// The file appears under its name once it is complete. Until then its rows are in FILE.part or FILE.rows.part.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: azure-table export Blogs blogs.jsonl")]
+#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table export Blogs blogs.jsonl
+  azure-table export --all-tables backup --exclude 'Log*'")]
 pub(crate) struct Export {
     /// Name of the table
+    #[arg(
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) table: String,
     /// File, or - for standard output
-    #[arg(default_value = "-")]
+    #[arg(default_value = "-", conflicts_with = "all_tables")]
     pub(crate) file: PathBuf,
+    /// Export all tables of the account to this folder: a file a table, and a manifest with their access policies
+    ///
+    /// The folder must be empty or missing. Each file has the name of its table and the extension of --format [default:
+    /// jsonl]. Tables that are created during the run are not exported.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "expect"])]
+    pub(crate) all_tables: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// List the tables, and export nothing
+    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    pub(crate) dry_run: bool,
+    /// Do not read access policies, which needs the key of the account
+    #[arg(long, requires = "all_tables", conflicts_with = "table")]
+    pub(crate) no_policies: bool,
     /// Format [default: by the name of the file; jsonl for standard output]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
@@ -65,23 +92,60 @@ pub(crate) struct Export {
     pub(crate) expect: Option<u64>,
 }
 
-/// Write the rows of a file to a table
+impl Export {
+    /// The name of the run in its progress.
+    pub(crate) fn label(&self) -> String {
+        match self.all_tables {
+            Some(_) => format!("export {}", one_line(&self.table)),
+            None => "export".to_owned(),
+        }
+    }
+}
+
+/// Write the rows of a file to a table, or a backup of all tables to an account
 ///
 /// The file is read twice: a damaged line is an error before anything is sent.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: azure-table import blogs.jsonl Blogs --create")]
+#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table import blogs.jsonl Blogs --create
+  azure-table import backup --all-tables --dry-run")]
 pub(crate) struct Import {
-    /// File, or - for standard input
+    /// File, or - for standard input; with --all-tables, the folder of the backup
     pub(crate) file: PathBuf,
     /// Name of the table
+    #[arg(
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) table: String,
     /// Format [default: by the name of the file; jsonl for standard input]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
+    /// Import all tables of a backup of `export --all-tables`, and create those that do not exist
+    ///
+    /// All files are checked against the manifest before the first write. The access policies of each table in the backup
+    /// replace its existing ones once all rows are imported.
+    #[arg(long, conflicts_with_all = ["format", "mode", "checkpoint", "refused"])]
+    pub(crate) all_tables: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Write to tables that have rows too: rows with the keys of the backup are replaced, and the others stay
+    #[arg(long, requires = "all_tables", conflicts_with = "table")]
+    pub(crate) replace: bool,
+    /// List the tables that would be created or written to, and send no write
+    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    pub(crate) dry_run: bool,
+    /// Do not set access policies, which needs the key of the account
+    #[arg(long, requires = "all_tables", conflicts_with = "table")]
+    pub(crate) no_policies: bool,
     /// Operation on each row
     #[arg(long, value_enum, default_value_t = Mode::UpsertReplace)]
     pub(crate) mode: Mode,
-    /// Create the table if it does not exist
+    /// Create the table if it does not exist; --all-tables does so always
     #[arg(long)]
     pub(crate) create: bool,
     /// Writes in flight, 1 to 1024; fewer while the service throttles
@@ -99,4 +163,11 @@ pub(crate) struct Import {
     /// List of refused rows [default: FILE.refused, or TABLE.refused for standard input and pipes]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
+}
+
+impl Import {
+    /// The name of a step of the run in its progress.
+    pub(crate) fn label(&self, step: &str) -> String {
+        if self.all_tables { format!("{step} {}", one_line(&self.table)) } else { step.to_owned() }
+    }
 }

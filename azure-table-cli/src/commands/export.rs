@@ -11,8 +11,9 @@ mod tail;
 
 use std::fs::{self, File};
 
-use azure_table_client::DynamicEntity;
+use azure_table_client::{DynamicEntity, TableServiceClient};
 
+use super::accounts;
 use crate::args::{Export as Arguments, Globals};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
@@ -28,15 +29,26 @@ use files::Files;
 use position::{Finished, Position};
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
+    if let Some(folder) = args.all_tables.clone() {
+        return accounts::export::run(args, folder, globals).await;
+    }
+    table(&args, &globals.service()?, globals).await.map(|_| ())
+}
+
+/// Exports a table. Returns the number of its rows.
+pub(crate) async fn table(
+    args: &Arguments,
+    service: &TableServiceClient,
+    globals: &Globals,
+) -> Result<u64> {
     let format = Format::of(&args.file, args.format)?;
     if args.columns.is_some() && format != Format::Csv {
         return Err(Failure::usage("--columns is only for CSV"));
     }
-    let service = globals.service()?;
     let target = if is_standard(&args.file) {
         None
     } else {
-        Some(Target::open(&args, service.endpoint(), format, globals)?)
+        Some(Target::open(args, service.endpoint(), format, globals)?)
     };
     // After the questions, which a Ctrl-C ends by itself.
     let interrupt = Interrupt::install()?;
@@ -46,13 +58,13 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         select: args.select.clone(),
         parallel: args.parallel.into(),
         interrupt,
-        progress: Progress::new(globals.quiet, "export", args.expect)
+        progress: Progress::new(globals.quiet, args.label(), args.expect)
             .with_requests(&globals.connection.requests),
         save_every: args.save_every,
         system: args.system,
         has_key_order: key_order::is_kept_by(service.dialect()),
     };
-    let conversion = Conversion::of(format, &args);
+    let conversion = Conversion::of(format, args);
     let Some(Target { files, position, saved }) = target else {
         return to_stdout(download, conversion, globals.quiet).await;
     };
@@ -61,9 +73,9 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
 }
 
 /// Streams the rows if they need no conversion. Otherwise they are kept in a temporary file.
-async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> Result<()> {
+async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> Result<u64> {
     if let Some(writer) = conversion.streaming(Output::stdout)? {
-        return download.all(writer).await.map(|_| ());
+        return download.all(writer).await;
     }
     let folder = std::env::temp_dir();
     let rows = tempfile::NamedTempFile::new_in(&folder)
@@ -72,7 +84,8 @@ async fn to_stdout(download: Download, conversion: Conversion, quiet: bool) -> R
     let writer = jsonl::Writer::new(Output::file(file, rows.path()), conversion.system);
     let count = download.all(Box::new(writer)).await?;
     let progress = Progress::new(quiet, "convert", Some(count));
-    convert(rows.path(), Output::stdout(), &conversion, &download.interrupt, &progress)
+    convert(rows.path(), Output::stdout(), &conversion, &download.interrupt, &progress)?;
+    Ok(count)
 }
 
 /// The files of an export, and the position that it begins at.
@@ -109,13 +122,14 @@ impl Export {
         mut position: Position,
         saved: Option<&Saved>,
         globals: &Globals,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let Files { file, rows, checkpoint, .. } = &self.files;
         let is_missing = position.is_complete && !rows.exists();
         if is_missing && position.finished.is_some() && position.finished == Finished::of(file).ok()
         {
             // The earlier run ended between its last steps.
-            return checkpoint.remove();
+            checkpoint.remove()?;
+            return Ok(position.rows);
         }
         let reason = if is_missing {
             Some(format!("{} is missing", rows.display()))
@@ -140,7 +154,9 @@ impl Export {
             position = end?;
         }
         let progress = Progress::new(globals.quiet, "convert", Some(position.rows));
-        self.finish(position, &progress)
+        let rows = position.rows;
+        self.finish(position, &progress)?;
+        Ok(rows)
     }
 
     /// Converts the rows if they need it, and gives the file its name.

@@ -9,9 +9,10 @@ mod mode;
 mod run;
 mod source;
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::bulk::{Bulk, Checkpoint};
+use azure_table_client::{DynamicEntity, TableServiceClient};
 
+use super::accounts;
 use crate::args::{Globals, Import as Arguments};
 use crate::failure::Result;
 use crate::format::Format;
@@ -26,16 +27,27 @@ pub(super) use input::read as read_file;
 pub(crate) use mode::Mode;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
+    if args.all_tables {
+        return accounts::import::run(args, globals).await;
+    }
+    table(args, &globals.service()?, globals).await
+}
+
+/// Imports a table.
+pub(crate) async fn table(
+    args: Arguments,
+    service: &TableServiceClient,
+    globals: &Globals,
+) -> Result<()> {
     let format = Format::of(&args.file, args.format)?;
-    let service = globals.service()?;
-    table_name::check(&service, &args.table)?;
+    table_name::check(service, &args.table)?;
     let table = service.table_named::<DynamicEntity>(&args.table);
     let Files { checkpoint, saved, position, refused, unknown } =
         Files::open(&args, service.endpoint(), globals)?;
     let interrupt = Interrupt::install()?;
     let checked = match &checkpoint {
         Some(checkpoint) => {
-            let progress = Progress::new(globals.quiet, "check", None);
+            let progress = Progress::new(globals.quiet, args.label("check"), None);
             let checked = input::check(&args.file, format, &interrupt, progress).await?;
             let is_resumed = !position.content.is_empty();
             if is_resumed && position.content != checked.content {
@@ -54,8 +66,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     }
     let (total, content) =
         checked.map_or((None, String::new()), |checked| (Some(checked.rows), checked.content));
-    let progress =
-        Progress::new(globals.quiet, "import", total).with_requests(&globals.connection.requests);
+    let progress = Progress::new(globals.quiet, args.label("import"), total)
+        .with_requests(&globals.connection.requests);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
     let bulk = show(bulk, progress.clone());
     let save_every = args.save_every;

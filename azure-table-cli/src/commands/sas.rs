@@ -128,7 +128,7 @@ fn table(name: &str, args: &Sas, expiry: Option<EdmDateTime>) -> Result<TableSas
 }
 
 /// Returns the permissions for a table with these letters.
-pub(super) fn table_permissions(letters: &str) -> Result<TablePermissions> {
+pub(crate) fn table_permissions(letters: &str) -> Result<TablePermissions> {
     set(
         "permissions",
         letters,

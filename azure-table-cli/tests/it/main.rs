@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod accounts;
 mod bench;
 mod chaos;
 mod closed_streams;

@@ -1,0 +1,196 @@
+//! `export --all-tables`: a file for each table, and the manifest.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
+use clap::ValueEnum as _;
+use serde_json::Value;
+
+use super::manifest::{self, Entry, Manifest, Policy, State};
+use super::names::file_names;
+use super::{table_names, without_questions};
+use crate::args::{Export as Arguments, Globals, Selection};
+use crate::commands::export;
+use crate::failure::{Exit, Failure, Result};
+use crate::format::Format;
+use crate::interrupt::Interrupt;
+use crate::output::{Out, note, one_line};
+use crate::progress::counted;
+use crate::run_files::checkpoint::{CheckpointFile, Job, Resume, is_run_file};
+use crate::run_files::checksum::Checksum;
+use crate::run_files::with_suffix;
+
+/// The checkpoint of the run, which also locks the folder.
+pub(super) const CHECKPOINT: &str = "export.checkpoint";
+
+pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> Result<()> {
+    let service = globals.service()?;
+    let interrupt = Interrupt::install()?;
+    if args.dry_run {
+        let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
+        let mut out = Out::new();
+        for table in &tables {
+            out.put(&format!("export  {}\n", one_line(table)))?;
+        }
+        return out.flush();
+    }
+    let format = args.format.unwrap_or(Format::JsonLines);
+    fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, error))?;
+    let checkpoint = CheckpointFile::lock(folder.join(CHECKPOINT), job(&args, format, &service))?;
+    let is_begun = checkpoint.begin(Resume::of(args.resume, true), globals)?.is_some();
+    let manifest = if folder.join(manifest::NAME).exists() {
+        let manifest = Manifest::read(&folder)?;
+        if !(is_begun || args.resume && manifest.finished.is_some()) {
+            return Err(is_not_empty(&folder));
+        }
+        manifest
+    } else {
+        check_empty(&folder)?;
+        let started = manifest::now();
+        let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
+        let entries = entries(&tables, format);
+        let mut manifest = Manifest::new(service.endpoint(), started, entries);
+        checkpoint.save(&Value::Null)?;
+        manifest.save(&folder)?;
+        manifest
+    };
+    let mut backup = Backup { args, folder, service, interrupt, manifest };
+    if backup.manifest.finished.is_none() {
+        backup.run(globals).await?;
+    }
+    checkpoint.remove()?;
+    backup.conclude(globals)
+}
+
+/// The arguments that a resumed run must repeat.
+fn job(args: &Arguments, format: Format, service: &TableServiceClient) -> Job {
+    let format = format.to_possible_value();
+    let format = format.map(|value| value.get_name().to_owned()).unwrap_or_default();
+    Job::new("export --all-tables")
+        .with("endpoint", service.endpoint())
+        .with("format", format)
+        .with("filter", args.filter.clone().unwrap_or_default())
+        .with("select", args.select.join(","))
+        .with("system", args.system.to_string())
+        .with("include", Selection::text(&args.selection.include))
+        .with("exclude", Selection::text(&args.selection.exclude))
+}
+
+fn entries(tables: &[String], format: Format) -> Vec<Entry> {
+    let names = file_names(tables.iter().map(|table| &**table));
+    let extension = format.extension();
+    let entry =
+        |(table, name): (&String, String)| Entry::pending(table, format!("{name}.{extension}"));
+    tables.iter().zip(names).map(entry).collect()
+}
+
+/// Checks that the folder has no files but those of this run's checkpoint.
+fn check_empty(folder: &Path) -> Result<()> {
+    let failed = |error| Failure::file("read", folder, error);
+    for file in fs::read_dir(folder).map_err(failed)? {
+        if !is_run_file(CHECKPOINT, &file.map_err(failed)?.file_name().to_string_lossy()) {
+            return Err(is_not_empty(folder));
+        }
+    }
+    Ok(())
+}
+
+fn is_not_empty(folder: &Path) -> Failure {
+    let folder = folder.display();
+    Failure::usage(format!("{folder} is not empty: export to a new or an empty folder"))
+}
+
+/// A backup that is being written.
+struct Backup {
+    args: Arguments,
+    folder: PathBuf,
+    service: TableServiceClient,
+    interrupt: Interrupt,
+    manifest: Manifest,
+}
+
+impl Backup {
+    async fn run(&mut self, globals: &Globals) -> Result<()> {
+        let globals = without_questions(globals);
+        for at in 0..self.manifest.tables.len() {
+            let entry = self.manifest.tables[at].clone();
+            if entry.state != State::Pending {
+                continue;
+            }
+            let table = entry.table.clone();
+            self.manifest.tables[at] = match self.table(entry.clone(), &globals).await {
+                Ok(entry) => entry,
+                Err(failure) if failure.exit() == Exit::NotFound => {
+                    note(&globals, &format!("the table {table} was deleted: it is not exported"));
+                    self.remove_files(&entry)?;
+                    Entry { state: State::Deleted, ..entry }
+                }
+                Err(failure) => return Err(self.stopped(&table, &failure)),
+            };
+            self.manifest.save(&self.folder)?;
+        }
+        self.manifest.finished = Some(manifest::now());
+        self.manifest.save(&self.folder)
+    }
+
+    /// Exports a table, or continues to do so.
+    async fn table(&self, mut entry: Entry, globals: &Globals) -> Result<Entry> {
+        self.interrupt.check()?;
+        let file = entry.path(&self.folder)?;
+        let args = Arguments {
+            table: entry.table.clone(),
+            resume: with_suffix(&file, ".checkpoint").exists(),
+            file: file.clone(),
+            ..self.args.clone()
+        };
+        entry.rows = export::table(&args, &self.service, globals).await?;
+        entry.content = Some(Checksum::of_file(&file, &self.interrupt)?);
+        if !self.args.no_policies && self.service.dialect() != Dialect::CosmosDb {
+            let table = self.service.table_named::<DynamicEntity>(&entry.table);
+            let policies = self.interrupt.stops(async { Ok(table.access_policies().await?) });
+            let policies = policies.await.map_err(|failure| failure.of("access policies"))?;
+            entry.policies = Some(policies.iter().map(Policy::from).collect());
+        }
+        Ok(Entry { state: State::Complete, ..entry })
+    }
+
+    /// Removes what an earlier run has exported of a table that does not exist any more.
+    fn remove_files(&self, entry: &Entry) -> Result<()> {
+        let file = entry.path(&self.folder)?;
+        for suffix in ["", ".part", ".rows.part", ".checkpoint"] {
+            let path = with_suffix(&file, suffix);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Failure::file("remove", &path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The failure of a table, which ends the run.
+    fn stopped(&self, table: &str, failure: &Failure) -> Failure {
+        let tables = &self.manifest.tables;
+        let complete = tables.iter().filter(|entry| entry.state != State::Pending).count();
+        super::stopped(table, failure, complete, tables.len())
+    }
+
+    fn conclude(&self, globals: &Globals) -> Result<()> {
+        let tables = &self.manifest.tables;
+        let rows = tables.iter().map(|entry| entry.rows).sum();
+        let is_deleted = |entry: &&Entry| entry.state == State::Deleted;
+        let deleted: Vec<_> = tables.iter().filter(is_deleted).map(|entry| &*entry.table).collect();
+        let exported = counted((tables.len() - deleted.len()) as u64, "table");
+        let message = format!("{exported} exported, {}", counted(rows, "row"));
+        if deleted.is_empty() {
+            note(globals, &message);
+            return Ok(());
+        }
+        let deleted = deleted.join(", ");
+        let message = format!("{message}; deleted during the export: {deleted}");
+        Err(Failure::new(Exit::Partial, message))
+    }
+}

@@ -1,0 +1,205 @@
+//! `import --all-tables`: the tables of a backup.
+
+use std::path::PathBuf;
+
+use azure_table_client::client::StoredAccessPolicy;
+use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
+use futures_util::TryStreamExt as _;
+
+use super::manifest::{Entry, Manifest, Policy};
+use super::stages::Stages;
+use super::verify::{self, IMPORT as CHECKPOINT};
+use super::{Names, check_target_names, table_names, without_questions};
+use crate::args::{Globals, Import as Arguments, Selection};
+use crate::commands::import;
+use crate::confirm::confirm;
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::{Out, note, one_line};
+use crate::progress::{counted, grouped};
+use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
+use crate::run_files::checksum::Checksum;
+use crate::run_files::with_suffix;
+
+pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
+    let interrupt = Interrupt::install()?;
+    let restore = Restore::open(args, interrupt, globals)?;
+    let names = restore.interrupt.stops(table_names(&restore.service)).await?;
+    let known = Names::of(&restore.service, names);
+    if restore.args.dry_run {
+        let filled = restore.filled(&known, |_| true).await?;
+        return restore.print(&known, &filled);
+    }
+    let path = restore.folder.join(CHECKPOINT);
+    let checkpoint = CheckpointFile::lock(path, restore.job()?)?;
+    let saved = checkpoint.begin(Resume::of(restore.args.resume, true), globals)?;
+    let mut stages = match &saved {
+        Some(saved) => saved.read()?,
+        None => Stages::new(restore.tables.iter().map(|entry| &*entry.table)),
+    };
+    let filled = restore.filled(&known, |table| stages.is_pending(table)).await?;
+    if !filled.is_empty() && !restore.args.replace {
+        let tables = filled.join(", ");
+        let message = format!(
+            "not empty: {tables}; add --replace to replace rows with the same keys and keep the others"
+        );
+        return Err(Failure::new(Exit::Conflict, message));
+    }
+    restore.confirm_lists(&stages, globals)?;
+    checkpoint.save(&stages)?;
+    let each = without_questions(globals);
+    stages.run(&checkpoint, async |table| restore.table(table, &each).await).await?;
+    restore.set_policies(globals).await?;
+    checkpoint.remove()?;
+    stages.conclude("imported", globals)
+}
+
+/// An import of a backup whose files are as its manifest states.
+struct Restore {
+    args: Arguments,
+    folder: PathBuf,
+    service: TableServiceClient,
+    interrupt: Interrupt,
+    tables: Vec<Entry>,
+}
+
+impl Restore {
+    /// Checks the backup. Nothing is sent.
+    fn open(args: Arguments, interrupt: Interrupt, globals: &Globals) -> Result<Self> {
+        let (service, folder) = (globals.service()?, args.file.clone());
+        let manifest = Manifest::read(&folder)?;
+        if let Some(problem) = verify::unfinished(&manifest) {
+            return Err(Failure::usage(format!("{}: {problem}", folder.display())));
+        }
+        let mut tables = manifest.tables;
+        tables.retain(|entry| entry.content.is_some());
+        let names = tables.iter().map(|entry| entry.table.clone()).collect();
+        let names = args.selection.of(names)?;
+        tables.retain(|entry| names.contains(&entry.table));
+        check_target_names(&service, tables.iter().map(|entry| &*entry.table))?;
+        for Entry { table, policies, .. } in &tables {
+            stored(policies.as_deref().unwrap_or_default())
+                .map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
+        }
+        let problems = verify::damaged(&folder, &tables, &interrupt, globals)?;
+        if let Some(problem) = problems.first() {
+            let (folder, problems) = (folder.display(), counted(problems.len() as u64, "problem"));
+            let message = format!("{folder} is damaged ({problems}), nothing was sent: {problem}");
+            return Err(Failure::new(Exit::Failed, message));
+        }
+        Ok(Self { args, folder, service, interrupt, tables })
+    }
+
+    /// The arguments that a resumed run must repeat.
+    fn job(&self) -> Result<Job> {
+        let manifest = self.folder.join(super::manifest::NAME);
+        Ok(Job::new("import --all-tables")
+            .with("endpoint", self.service.endpoint())
+            .with("backup", Checksum::of_file(&manifest, &self.interrupt)?.to_string())
+            .with("include", Selection::text(&self.args.selection.include))
+            .with("exclude", Selection::text(&self.args.selection.exclude)))
+    }
+
+    /// Returns those of the selected tables that have rows in the target.
+    async fn filled(
+        &self,
+        known: &Names,
+        is_selected: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>> {
+        let mut filled = Vec::new();
+        for Entry { table, .. } in &self.tables {
+            if is_selected(table) && known.contains(table) && self.has_rows(table).await? {
+                filled.push(one_line(table));
+            }
+        }
+        Ok(filled)
+    }
+
+    async fn has_rows(&self, table: &str) -> Result<bool> {
+        let rows = self.service.table_named::<DynamicEntity>(table).query().allow_scan().take(1);
+        let mut rows = rows.stream();
+        self.interrupt.stops(async { Ok(rows.try_next().await?.is_some()) }).await
+    }
+
+    fn print(&self, known: &Names, filled: &[String]) -> Result<()> {
+        let mut out = Out::new();
+        for Entry { table, rows, .. } in &self.tables {
+            let action = match known.contains(table) {
+                false => "create ",
+                true if filled.contains(&one_line(table)) => "replace",
+                true => "fill   ",
+            };
+            let rows = grouped(*rows);
+            out.put(&format!("{action}  {rows:>13} rows  {}\n", one_line(table)))?;
+        }
+        out.flush()
+    }
+
+    /// Asks before the lists of an earlier run are replaced.
+    fn confirm_lists(&self, stages: &Stages, globals: &Globals) -> Result<()> {
+        for entry in self.tables.iter().filter(|entry| stages.is_pending(&entry.table)) {
+            let file = entry.path(&self.folder)?;
+            for list in [".refused", ".unknown"].map(|suffix| with_suffix(&file, suffix)) {
+                if list.exists() {
+                    let list = list.display();
+                    let question = format!("replace {list}, a list of an earlier run?");
+                    confirm(globals.yes, &question)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Imports a table, or continues to do so.
+    async fn table(&self, table: &str, globals: &Globals) -> Result<()> {
+        self.interrupt.check()?;
+        let Some(entry) = self.tables.iter().find(|entry| entry.table == table) else {
+            return Ok(());
+        };
+        let file = entry.path(&self.folder)?;
+        let args = Arguments {
+            resume: with_suffix(&file, ".checkpoint").exists(),
+            table: table.to_owned(),
+            file,
+            create: true,
+            ..self.args.clone()
+        };
+        import::table(args, &self.service, globals).await
+    }
+
+    async fn set_policies(&self, globals: &Globals) -> Result<()> {
+        let with_policies = self.tables.iter().filter_map(|entry| {
+            let policies = entry.policies.as_deref()?;
+            Some((&*entry.table, policies))
+        });
+        if self.args.no_policies {
+            return Ok(());
+        }
+        if self.service.dialect() == Dialect::CosmosDb {
+            if with_policies.into_iter().any(|(_, policies)| !policies.is_empty()) {
+                note(globals, "Cosmos DB has no access policies: those of the backup are not set");
+            }
+            return Ok(());
+        }
+        for (table, policies) in with_policies {
+            self.interrupt.check()?;
+            let client = self.service.table_named::<DynamicEntity>(table);
+            let set = client.set_access_policies(&stored(policies)?).await;
+            set.map_err(|error| {
+                let failure = Failure::from(error);
+                let again = "all rows are imported: add --resume to set the policies";
+                let message = format!(
+                    "access policies of {}: {}; {again}",
+                    one_line(table),
+                    failure.message()
+                );
+                Failure::new(failure.exit(), message)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn stored(policies: &[Policy]) -> Result<Vec<StoredAccessPolicy>> {
+    policies.iter().map(Policy::stored).collect()
+}

@@ -1,0 +1,203 @@
+//! The manifest of a backup: the tables of a folder, their files and their access policies.
+
+mod policy;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::names::is_file_name;
+use crate::failure::{Exit, Failure, Result};
+use crate::run_files::checksum::Checksum;
+use crate::run_files::replace;
+pub(super) use policy::Policy;
+
+const VERSION: u64 = 1;
+/// The name of the file.
+pub(super) const NAME: &str = "manifest.json";
+
+/// The manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    version: u64,
+    /// The address of the account, without credentials.
+    pub(super) endpoint: String,
+    /// The time before the tables were listed.
+    pub(super) started: String,
+    /// The time of the last row; `None` in an unfinished backup.
+    pub(super) finished: Option<String>,
+    pub(super) tables: Vec<Entry>,
+    /// The hash of the other members.
+    checksum: String,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    pub(super) table: String,
+    pub(super) file: String,
+    pub(super) state: State,
+    pub(super) rows: u64,
+    /// `None` until the file is complete.
+    pub(super) content: Option<Checksum>,
+    /// `None` if they were not read: Cosmos DB has none.
+    pub(super) policies: Option<Vec<Policy>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    Pending,
+    Complete,
+    /// The table was deleted before it was exported. It has no file.
+    Deleted,
+}
+
+/// The current time in a manifest.
+pub(super) fn now() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+impl Manifest {
+    pub(super) fn new(endpoint: &str, started: String, tables: Vec<Entry>) -> Self {
+        let endpoint = endpoint.to_owned();
+        let checksum = String::new();
+        Self { version: VERSION, endpoint, started, finished: None, tables, checksum }
+    }
+
+    /// Reads the manifest of a folder. It is a usage error if there is none of this version.
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(NAME);
+        let text = fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                let folder = folder.display();
+                Failure::usage(format!("{folder} is not a backup: it has no {NAME}"))
+            }
+            _ => Failure::file("read", &path, error),
+        })?;
+        let damaged = |why: &str| Failure::file("read", &path, why);
+        let Ok(value) = serde_json::from_slice::<Value>(&text) else {
+            return Err(damaged("it is not JSON"));
+        };
+        if value["version"] != VERSION {
+            let (path, version) = (path.display(), &value["version"]);
+            let message = format!("{path} has version {version}; this program reads {VERSION}");
+            return Err(Failure::usage(message));
+        }
+        let manifest = Self::deserialize(value).map_err(|error| damaged(&error.to_string()))?;
+        if manifest.checksum != manifest.hash()? {
+            return Err(damaged("it was changed: its checksum is wrong"));
+        }
+        manifest.check().map_err(|why| damaged(&why))?;
+        Ok(manifest)
+    }
+
+    /// Replaces the manifest of a folder.
+    pub(super) fn save(&mut self, folder: &Path) -> Result<()> {
+        self.checksum = self.hash()?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| invalid(&error))?;
+        replace(&folder.join(NAME), &format!("{text}\n"))
+    }
+
+    fn hash(&self) -> Result<String> {
+        let others = Self { checksum: String::new(), ..self.clone() };
+        let text = serde_json::to_string(&others).map_err(|error| invalid(&error))?;
+        Ok(Checksum::of_text(&text).sha256)
+    }
+
+    /// Checks that each table and each file is listed once, and that no file is outside of the folder.
+    fn check(&self) -> std::result::Result<(), String> {
+        let (mut tables, mut files) = (HashSet::new(), HashSet::new());
+        for Entry { table, file, state, content, .. } in &self.tables {
+            if !is_file_name(file) || file.eq_ignore_ascii_case(NAME) {
+                return Err(format!("{file:?} is not the name of a file of a backup"));
+            }
+            if !tables.insert(table) || !files.insert(file.to_ascii_lowercase()) {
+                return Err(format!("it has the table {table:?} or its file twice"));
+            }
+            if (*state == State::Complete) != content.is_some() {
+                return Err(format!("the state of the table {table:?} is invalid"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    pub(super) fn pending(table: &str, file: String) -> Self {
+        let table = table.to_owned();
+        Self { table, file, state: State::Pending, rows: 0, content: None, policies: None }
+    }
+
+    /// Returns the path of the file. A link could leave the folder.
+    pub(super) fn path(&self, folder: &Path) -> Result<PathBuf> {
+        let path = folder.join(&self.file);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if !found.is_file() => {
+                Err(Failure::usage(format!("{} is not a regular file", path.display())))
+            }
+            _ => Ok(path),
+        }
+    }
+}
+
+fn invalid(error: &serde_json::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("cannot write {NAME}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(table: &str, file: &str) -> Entry {
+        let content = Some(Checksum::of_text("x"));
+        Entry { state: State::Complete, content, ..Entry::pending(table, file.to_owned()) }
+    }
+
+    #[test]
+    fn a_saved_manifest_is_read_and_a_changed_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = vec![entry("Blogs", "Blogs.jsonl"), entry("ü\"", "%C3%BC%22.jsonl")];
+        let mut manifest = Manifest::new("http://a", now(), tables);
+        manifest.save(folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+        let path = folder.path().join(NAME);
+        let text = fs::read_to_string(&path).unwrap();
+        for (from, to, exit, why) in [
+            ("Blogs.jsonl", "Blags.jsonl", Exit::Failed, "its checksum is wrong"),
+            ("\"version\": 1", "\"version\": 2", Exit::Usage, "has version 2"),
+            ("\"version\"", "\"v\"", Exit::Usage, "has version null"),
+            ("\"rows\"", "\"raws\"", Exit::Failed, "unknown field"),
+            ("}", "", Exit::Failed, "it is not JSON"),
+        ] {
+            fs::write(&path, text.replacen(from, to, 1)).unwrap();
+            let error = Manifest::read(folder.path()).unwrap_err();
+            assert!(error.exit() == exit && error.message().contains(why), "{why}: {error:?}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap_err().exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn entries_with_a_path_or_a_name_twice_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (tables, why) in [
+            (vec![entry("a", "../a.jsonl")], "is not the name of a file"),
+            (vec![entry("a", "/tmp/a.jsonl")], "is not the name of a file"),
+            (vec![entry("a", "Manifest.json")], "is not the name of a file"),
+            (vec![entry("a", "a.jsonl"), entry("b", "A.jsonl")], "twice"),
+            (vec![entry("a", "a.jsonl"), entry("a", "b.jsonl")], "twice"),
+            (vec![Entry { content: None, ..entry("a", "a.jsonl") }], "the state of"),
+        ] {
+            Manifest::new("http://a", now(), tables).save(folder.path()).unwrap();
+            let error = Manifest::read(folder.path()).unwrap_err();
+            assert!(error.message().contains(why), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The stages of the tables of an import or a copy, which are its checkpoint.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::stopped;
+use crate::args::Globals;
+use crate::failure::{Exit, Failure, Result};
+use crate::output::{message, note, one_line};
+use crate::progress::counted;
+use crate::run_files::checkpoint::CheckpointFile;
+
+/// The stage of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Stage {
+    Pending,
+    /// The run may have written rows.
+    Begun,
+    Complete,
+    /// Over, and some rows were refused, or the table was deleted in the source.
+    Partial,
+}
+
+/// All tables of a run with their stages.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Stages(BTreeMap<String, Stage>);
+
+impl Stages {
+    pub(super) fn new<'t>(tables: impl IntoIterator<Item = &'t str>) -> Self {
+        Self(tables.into_iter().map(|table| (table.to_owned(), Stage::Pending)).collect())
+    }
+
+    pub(super) fn tables(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether this run has not written to the table yet.
+    pub(super) fn is_pending(&self, table: &str) -> bool {
+        self.0.get(table) == Some(&Stage::Pending)
+    }
+
+    fn set(&mut self, table: &str, stage: Stage, checkpoint: &CheckpointFile) -> Result<()> {
+        self.0.insert(table.to_owned(), stage);
+        checkpoint.save(self)
+    }
+
+    /// Runs the command of each table that is not complete. A table in part does not end the run; any other failure does.
+    pub(super) async fn run(
+        &mut self,
+        checkpoint: &CheckpointFile,
+        mut command: impl AsyncFnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        let open = |stage: &Stage| matches!(stage, Stage::Pending | Stage::Begun);
+        let tables: Vec<_> = self.0.iter().filter(|(_, stage)| open(stage)).collect();
+        let tables: Vec<_> = tables.into_iter().map(|(table, _)| table.clone()).collect();
+        for table in tables {
+            self.set(&table, Stage::Begun, checkpoint)?;
+            let stage = match command(&table).await {
+                Ok(()) => Stage::Complete,
+                Err(failure) if failure.exit() == Exit::Partial => {
+                    message(&format!("table {}: {failure}", one_line(&table)));
+                    Stage::Partial
+                }
+                Err(failure) => {
+                    let complete = self.0.values().filter(|stage| !open(stage)).count();
+                    return Err(stopped(&table, &failure, complete, self.0.len()));
+                }
+            };
+            self.set(&table, stage, checkpoint)?;
+        }
+        Ok(())
+    }
+
+    /// Reports the end of a run in which all tables are complete. `done` is its verb.
+    pub(super) fn conclude(&self, done: &str, globals: &Globals) -> Result<()> {
+        let partial = self.0.iter().filter(|(_, stage)| **stage == Stage::Partial);
+        let partial: Vec<_> = partial.map(|(table, _)| one_line(table)).collect();
+        let tables = format!("{} {done}", counted(self.0.len() as u64, "table"));
+        if partial.is_empty() {
+            note(globals, &tables);
+            return Ok(());
+        }
+        let partial = partial.join(", ");
+        Err(Failure::new(Exit::Partial, format!("{tables}; only in part: {partial}")))
+    }
+}

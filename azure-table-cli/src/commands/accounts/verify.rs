@@ -1,0 +1,119 @@
+//! `verify`: the files of a backup against its manifest.
+
+use std::fs;
+use std::path::Path;
+
+use super::export::CHECKPOINT as EXPORT;
+use super::manifest::{self, Entry, Manifest, State};
+use crate::args::{Globals, Verify as Arguments};
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::{Out, note, one_line};
+use crate::progress::{Progress, counted};
+use crate::run_files::checkpoint::is_run_file;
+use crate::run_files::checksum::Checksum;
+
+/// The checkpoint of an import.
+pub(super) const IMPORT: &str = "import.checkpoint";
+
+pub(crate) fn run(args: &Arguments, globals: &Globals) -> Result<()> {
+    let Arguments { folder } = args;
+    let interrupt = Interrupt::install()?;
+    let manifest = Manifest::read(folder)?;
+    let mut problems: Vec<_> = unfinished(&manifest).into_iter().collect();
+    problems.extend(damaged(folder, &manifest.tables, &interrupt, globals)?);
+    problems.extend(unknown(folder, &manifest)?);
+    let mut out = Out::new();
+    for problem in &problems {
+        out.put(&format!("{}\n", one_line(problem))).map_err(Failure::or_different)?;
+    }
+    out.flush().map_err(Failure::or_different)?;
+    if problems.is_empty() {
+        let rows = manifest.tables.iter().map(|entry| entry.rows).sum();
+        let tables = manifest.tables.iter().filter(|entry| entry.content.is_some()).count();
+        let (tables, rows) = (counted(tables as u64, "table"), counted(rows, "row"));
+        note(globals, &format!("the backup is complete: {tables}, {rows}"));
+        return Ok(());
+    }
+    let problems = counted(problems.len() as u64, "problem");
+    Err(Failure::new(Exit::Different, format!("{} is damaged: {problems}", folder.display())))
+}
+
+/// Returns the problem of a backup that is not complete.
+pub(super) fn unfinished(manifest: &Manifest) -> Option<String> {
+    if manifest.finished.is_some() {
+        return None;
+    }
+    let pending = manifest.tables.iter().filter(|entry| entry.state == State::Pending).count();
+    let pending = counted(pending as u64, "table");
+    Some(format!("the backup is unfinished, {pending} left: continue it with export --resume"))
+}
+
+/// Compares the files of these tables with their checksums. Returns a line for each problem.
+pub(super) fn damaged(
+    folder: &Path,
+    tables: &[Entry],
+    interrupt: &Interrupt,
+    globals: &Globals,
+) -> Result<Vec<String>> {
+    let complete = tables.iter().filter_map(|entry| Some((entry, entry.content.as_ref()?)));
+    let total = complete.clone().map(|(entry, _)| entry.rows).sum();
+    let progress = Progress::new(globals.quiet, "verify", Some(total));
+    let mut problems = Vec::new();
+    for (entry, expected) in complete {
+        let path = entry.path(folder)?;
+        if path.exists() {
+            let found = Checksum::of_file(&path, interrupt)?;
+            progress.add_bytes(found.bytes);
+            problems
+                .extend(difference(&found, expected).map(|why| format!("{}: {why}", entry.file)));
+        } else {
+            problems.push(format!("{}: it is missing", entry.file));
+        }
+        progress.add_rows(entry.rows);
+    }
+    progress.finish();
+    Ok(problems)
+}
+
+fn difference(found: &Checksum, expected: &Checksum) -> Option<String> {
+    if found.bytes != expected.bytes {
+        let (found, expected) = (found.bytes, expected.bytes);
+        return Some(format!("it has {found} bytes instead of {expected}"));
+    }
+    (found != expected).then(|| "its content was changed: the SHA-256 hash differs".to_owned())
+}
+
+/// Returns a line for each file that is not one of the backup or of a run on it.
+fn unknown(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let failed = |error| Failure::file("read", folder, error);
+    let mut unknown = Vec::new();
+    for file in fs::read_dir(folder).map_err(failed)? {
+        let name = file.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let is_of = |entry: &Entry| {
+            let is_own = name == entry.file && entry.state == State::Complete;
+            is_own || is_of_run(&entry.file, &name)
+        };
+        let is_of_account = name == manifest::NAME
+            || [EXPORT, IMPORT].iter().any(|checkpoint| is_run_file(checkpoint, &name));
+        if !is_of_account && !manifest.tables.iter().any(is_of) {
+            unknown.push(format!("{name}: it is not in the manifest"));
+        }
+    }
+    unknown.sort();
+    Ok(unknown)
+}
+
+/// Whether a file is one that an export or an import of a table leaves.
+fn is_of_run(file: &str, name: &str) -> bool {
+    let is_list = |suffix: &str| {
+        let list = format!("{file}{suffix}");
+        name == list || name.strip_suffix(".lock") == Some(&list)
+    };
+    let is_unfinished =
+        [".part", ".rows.part"].iter().any(|part| name.strip_suffix(part) == Some(file));
+    is_unfinished
+        || is_run_file(&format!("{file}.checkpoint"), name)
+        || is_list(".refused")
+        || is_list(".unknown")
+}

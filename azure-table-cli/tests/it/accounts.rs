@@ -1,0 +1,237 @@
+//! Whole accounts: backups, their verification and import, counts, copies and comparisons.
+
+use std::fs;
+
+use azure_table_client::client::StoredAccessPolicy;
+use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
+
+use crate::files::{fill, row};
+use crate::support::{Emulator, Folder, Run, run};
+
+/// Fills an account with 30 tables: empty ones, small ones, a large one, and some with policies.
+pub(crate) async fn fill_account(emulator: &Emulator) {
+    fill(emulator, "Large", 3000).await;
+    for (name, rows) in [("Con", 0), ("NUL", 1), ("com1", 2), ("Logs2026", 3), ("manifest", 4)] {
+        fill(emulator, name, rows).await;
+    }
+    for n in 0..24 {
+        let table = fill(emulator, &format!("Table{n:02}"), n % 3 * 7).await;
+        if n % 5 == 0 {
+            let mut policy = StoredAccessPolicy::new(format!("readers {n} <é>"));
+            policy.permissions = Some(azure_table_client::auth::TablePermissions::READ);
+            policy.expiry = Some("2031-01-01T00:00:00Z".parse().unwrap());
+            table.set_access_policies(&[policy, StoredAccessPolicy::new("open")]).await.unwrap();
+        }
+    }
+}
+
+/// Returns the policies of all tables.
+async fn policies(service: &TableServiceClient) -> Vec<Vec<StoredAccessPolicy>> {
+    let mut all = Vec::new();
+    for name in service.list_tables().await.unwrap() {
+        all.push(service.table_named::<DynamicEntity>(name).access_policies().await.unwrap());
+    }
+    all
+}
+
+/// Compares all tables of two emulators.
+#[track_caller]
+pub(crate) fn assert_same(a: &Emulator, b: &Emulator, options: &[&str]) {
+    let diff = ["diff", "--all-tables", "--from", "env:AZURE_STORAGE_CONNECTION_STRING"];
+    let mut command = a.command(&[&diff[..], &["--to", "env:OTHER"], options].concat());
+    let end = Run::of(&command.env("OTHER", b.connection_string()).output().unwrap());
+    assert_eq!(end.done(), "");
+}
+
+#[tokio::test]
+async fn an_account_survives_a_backup() {
+    let (a, b, folder) = (Emulator::start(), Emulator::start(), Folder::new());
+    fill_account(&a).await;
+    let backup = folder.file("backup");
+    let end = a.run(&["export", "--all-tables", &backup]);
+    assert!(end.err.contains("30 tables exported, 3,178 rows"), "{end:?}");
+    assert!(end.err.contains("export Table01: 7 rows"), "{end:?}");
+    end.done();
+    let files = fs::read_dir(&backup).unwrap().count();
+    assert_eq!(files, 31, "30 tables and the manifest");
+    for name in ["%43on.jsonl", "%4EUL.jsonl", "%63om1.jsonl", "manifest.jsonl"] {
+        assert!(folder.path().join("backup").join(name).exists(), "{name}");
+    }
+    let verified = run(&["verify", &backup]);
+    assert!(verified.err.contains("the backup is complete: 30 tables, 3,178 rows"), "{verified:?}");
+    assert_eq!(verified.done(), "");
+
+    let list = b.run(&["import", &backup, "--all-tables", "--dry-run"]).done();
+    assert_eq!(list.lines().count(), 30);
+    assert!(list.contains("create           3,000 rows  Large\n"), "{list}");
+    assert_eq!(b.client().list_tables().await.unwrap().len(), 0);
+    b.run(&["import", &backup, "--all-tables"]).done();
+    assert_same(&a, &b, &[]);
+    assert_eq!(policies(&a.client()).await, policies(&b.client()).await);
+    assert_eq!(fs::read_dir(&backup).unwrap().count(), 31, "no file of the import is left");
+
+    // Tables with rows are refused before anything is written.
+    let requests = b.requests_by_operation();
+    let error = b.run(&["import", &backup, "--all-tables"]).failed(7);
+    assert!(
+        error.contains("not empty: Large, Logs2026,") && error.contains("--replace"),
+        "{error}"
+    );
+    for write in ["Transaction", "CreateTable", "SetTableAcl", "InsertOrReplace"] {
+        assert_eq!(b.requests_by_operation()[write], requests[write], "{write}");
+    }
+    let extra = DynamicEntity::new("extra", "row");
+    let table = b.client().table_named::<DynamicEntity>("Large");
+    table.insert(&extra).await.unwrap();
+    table
+        .insert_or_replace(&DynamicEntity::new(
+            row(1).key().partition_key.clone(),
+            row(1).key().row_key.clone(),
+        ))
+        .await
+        .unwrap();
+    let list = b.run(&["import", &backup, "--all-tables", "--dry-run", "--include", "L*"]).done();
+    assert_eq!(list, "replace          3,000 rows  Large\nreplace              3 rows  Logs2026\n");
+    b.run(&["import", &backup, "--all-tables", "--replace", "--include", "Large"]).done();
+    assert_eq!(table.query().count().await.unwrap(), 3001);
+    table.delete(extra.key(), azure_table_client::IfMatch::Any).await.unwrap();
+    assert_same(&a, &b, &[]);
+}
+
+#[tokio::test]
+async fn names_of_cosmos_db_survive_a_backup() {
+    let options = ["--dialect", "cosmos"];
+    let (a, b, folder) =
+        (Emulator::start_with(&options), Emulator::start_with(&options), Folder::new());
+    let names = ["blogs", "Blogs", "BLOGS", "a b", "ü.x", "con", "x%2Ey", "2"];
+    let builder = TableServiceClient::builder_from_connection_string(&a.connection_string());
+    let service = builder.unwrap().dialect(Dialect::CosmosDb).build().unwrap();
+    for (name, rows) in names.iter().zip(0..) {
+        let table = service.table_named::<DynamicEntity>(*name);
+        table.create().await.unwrap();
+        for n in 0..rows {
+            table.insert(&row(n)).await.unwrap();
+        }
+    }
+    let backup = folder.file("backup");
+    a.run(&[&["export", "--all-tables", &backup], &options[..]].concat()).done();
+    let files: std::collections::HashSet<_> = fs::read_dir(&backup)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().to_str().unwrap().to_lowercase())
+        .collect();
+    assert_eq!(files.len(), names.len() + 1, "{files:?}");
+    run(&["verify", &backup]).done();
+    b.run(&[&["import", &backup, "--all-tables"], &options[..]].concat()).done();
+    assert_same(&a, &b, &["--from-dialect", "cosmos", "--to-dialect", "cosmos"]);
+    // Azure Storage has one table with these names, and not the others.
+    let storage = Emulator::start();
+    let import = ["import", &backup, "--all-tables", "--include", "blogs"];
+    let error = storage.run(&import).failed(2);
+    assert!(error.contains("would be one table in the target"), "{error}");
+    storage.run(&["import", &backup, "--all-tables", "--include", "a b"]).failed(2);
+    assert_eq!(storage.client().list_tables().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_refused() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let backup = folder.file("backup");
+    for arguments in [
+        &["export"][..],
+        &["export", "Blogs", "--all-tables", &backup],
+        &["export", "--all-tables", &backup, "--include", ""],
+        &["export", "--all-tables", &backup, "--include", "Blog"],
+        &["export", "--all-tables", &backup, "--exclude", "Logs*"],
+        &["export", "--all-tables", &backup, "--dry-run", "--resume"],
+        &["export", "--all-tables", &backup, "--checkpoint", "x"],
+        &["export", "Blogs", "--include", "B*"],
+        &["import", &backup],
+        &["import", &backup, "Blogs", "--all-tables"],
+        &["import", &backup, "--all-tables", "--mode", "insert"],
+        &["import", &backup, "--all-tables"],
+        &["verify", &backup],
+    ] {
+        let end = emulator.run(arguments);
+        assert_eq!((end.code, &*end.out), (Some(2), ""), "{arguments:?}: {end:?}");
+        let files = fs::read_dir(&backup).map_or(0, Iterator::count);
+        assert_eq!(files, 0, "{arguments:?}");
+    }
+    let listed = ["export", "--all-tables", &backup, "--include", "b?ogs", "--dry-run"];
+    assert_eq!(emulator.run(&listed).done(), "export  Blogs\n");
+    emulator.run(&["export", "--all-tables", &backup]).done();
+    let error = emulator.run(&["export", "--all-tables", &backup]).failed(2);
+    assert!(error.contains("is not empty"), "{error}");
+    // Nothing is left to do.
+    emulator.run(&["export", "--all-tables", &backup, "--resume"]).done();
+}
+
+#[tokio::test]
+async fn verify_finds_each_damage() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 30).await;
+    fill(&emulator, "Logs", 3).await;
+    let backup = folder.file("backup");
+    emulator.run(&["export", "--all-tables", &backup]).done();
+    let target = Emulator::start();
+    let path = |name: &str| folder.path().join("backup").join(name);
+    let (blogs, manifest) = (path("Blogs.jsonl"), path("manifest.json"));
+    let rows = fs::read(&blogs).unwrap();
+    let check = |problem: &str| {
+        let found = run(&["verify", &backup]);
+        assert!(found.out.contains(problem) && found.out.lines().count() == 1, "{found:?}");
+        assert!(found.failed(3).contains("is damaged: 1 problem"));
+    };
+    let import = |problem: &str| {
+        let error = target.run(&["import", &backup, "--all-tables"]).failed(1);
+        assert!(error.contains(problem) && error.contains("nothing was sent"), "{error}");
+    };
+    let mut changed = rows.clone();
+    *changed.last_mut().unwrap() = b' ';
+    for (content, problem) in [
+        (&changed[..], "Blogs.jsonl: its content was changed"),
+        (&rows[..rows.len() - 9], "Blogs.jsonl: it has "),
+    ] {
+        fs::write(&blogs, content).unwrap();
+        check(problem);
+        import(problem);
+    }
+    fs::remove_file(&blogs).unwrap();
+    check("Blogs.jsonl: it is missing");
+    import("Blogs.jsonl: it is missing");
+    fs::write(&blogs, &rows).unwrap();
+    fs::write(path("more.jsonl"), "").unwrap();
+    check("more.jsonl: it is not in the manifest");
+    fs::remove_file(path("more.jsonl")).unwrap();
+
+    let text = fs::read_to_string(&manifest).unwrap();
+    for (from, to, code, problem) in [
+        ("\"version\": 1", "\"version\": 2", 2, "has version 2; this program reads 1"),
+        ("Blogs.jsonl", "../logs.jsonl", 1, "it was changed: its checksum is wrong"),
+        ("{", "", 1, "it is not JSON"),
+    ] {
+        fs::write(&manifest, text.replacen(from, to, 1)).unwrap();
+        let error = run(&["verify", &backup]).failed(code);
+        assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+        target.run(&["import", &backup, "--all-tables"]).failed(code);
+    }
+    fs::write(&manifest, &text).unwrap();
+    assert_eq!(target.requests(), 0, "nothing was sent");
+    run(&["verify", &backup]).done();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_does_not_lead_out_of_the_folder() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let backup = folder.file("backup");
+    emulator.run(&["export", "--all-tables", &backup]).done();
+    let file = folder.path().join("backup").join("Blogs.jsonl");
+    fs::rename(&file, folder.path().join("outside.jsonl")).unwrap();
+    std::os::unix::fs::symlink("../outside.jsonl", &file).unwrap();
+    for command in [&["verify", &backup][..], &["import", &backup, "--all-tables", "--replace"]] {
+        let error = emulator.run(command).failed(2);
+        assert!(error.contains("Blogs.jsonl is not a regular file"), "{error}");
+    }
+}
