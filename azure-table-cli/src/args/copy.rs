@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use azure_table_client::TableServiceClient;
+use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum};
 
+use super::Selection;
 use super::duration::duration;
 
 use crate::commands::diff::Operand;
@@ -15,19 +17,47 @@ use crate::commands::import::Mode;
 use crate::connect::{Connection, DialectName, Source};
 use crate::failure::Result;
 use crate::format::Format;
+use crate::output::one_line;
 
-/// Copy the rows of a table to another table, in this account or another one
+/// Copy the rows of a table, or of all tables, in this account or to another one
 ///
 /// Timestamps and ETags are not copied: the target sets its own.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example: azure-table copy Blogs BlogsCopy --from env:OLD --to env:NEW --create"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table copy Blogs BlogsCopy --from env:OLD --to env:NEW --create
+  azure-table copy --all-tables --from env:OLD --to env:NEW --create")]
 pub(crate) struct Copy {
     /// Table to read
+    #[arg(
+        id = "table",
+        value_name = "SOURCE",
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) source: String,
     /// Table to write
+    #[arg(
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) target: String,
+    /// Copy all tables of the account to tables with the same names
+    ///
+    /// The checkpoint is all-tables.checkpoint in the current folder. Tables that are created during the run, and access
+    /// policies, are not copied.
+    #[arg(long, conflicts_with_all = ["mode", "checkpoint", "refused", "expect"])]
+    pub(crate) all_tables: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// List the tables that would be created or written to, and send no write
+    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    pub(crate) dry_run: bool,
     /// Copy only the rows that match this OData filter
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
@@ -68,6 +98,11 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// The name of the run in its progress.
+    pub(crate) fn label(&self) -> String {
+        if self.all_tables { format!("copy {}", one_line(&self.source)) } else { "copy".to_owned() }
+    }
+
     pub(crate) fn checkpoint_path(&self) -> PathBuf {
         self.checkpoint.clone().unwrap_or_else(|| self.beside("checkpoint"))
     }
@@ -82,16 +117,38 @@ impl Copy {
     }
 }
 
-/// Compare two tables, or a table and a file
+/// Compare two tables, a table and a file, or all tables of two accounts
 ///
 /// Prints a line for each difference. Timestamps, ETags and the order of properties do not count.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: azure-table diff Blogs blogs.jsonl")]
+#[command(after_help = "\
+Examples:
+  azure-table diff Blogs blogs.jsonl
+  azure-table diff --all-tables --from env:OLD --to env:NEW")]
 pub(crate) struct Diff {
     /// Table, or file of rows (.jsonl, .csv, .parquet); table:NAME and file:PATH are explicit
+    #[arg(
+        id = "table",
+        value_name = "A",
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) a: Operand,
     /// Table or file
+    #[arg(
+        required = false,
+        required_unless_present = "all_tables",
+        conflicts_with = "all_tables",
+        default_value_if("all_tables", ArgPredicate::IsPresent, "")
+    )]
     pub(crate) b: Operand,
+    /// Compare the rows of all tables of two accounts; access policies are not compared
+    #[arg(long, conflicts_with_all = ["format", "expect"])]
+    pub(crate) all_tables: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Compare only the rows of tables that match this OData filter
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,

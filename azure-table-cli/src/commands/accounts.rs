@@ -1,5 +1,8 @@
 //! The commands for all tables of an account: loops over the commands for one table.
 
+pub(crate) mod copy;
+pub(crate) mod count;
+pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod import;
 mod manifest;

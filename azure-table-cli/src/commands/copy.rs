@@ -7,8 +7,9 @@ mod stop;
 
 use std::path::PathBuf;
 
-use azure_table_client::{Dialect, Error};
+use azure_table_client::{Dialect, Error, TableServiceClient};
 
+use super::accounts;
 use crate::args::{Copy, Globals};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
@@ -24,8 +25,23 @@ use run::{Ended, Reason, Run};
 use source::Source;
 
 pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
-    let source = SideTable::new(args.sides.first(&globals.connection)?, &args.source);
-    let target = SideTable::new(args.sides.second(&globals.connection)?, &args.target);
+    let source = args.sides.first(&globals.connection)?;
+    let target = args.sides.second(&globals.connection)?;
+    if args.all_tables {
+        return accounts::copy::run(args, source, target, globals).await;
+    }
+    table(args, source, target, globals).await
+}
+
+/// Copies a table.
+pub(crate) async fn table(
+    args: Copy,
+    source: TableServiceClient,
+    target: TableServiceClient,
+    globals: &Globals,
+) -> Result<()> {
+    let source = SideTable::new(source, &args.source);
+    let target = SideTable::new(target, &args.target);
     if source.is_same(&target) {
         // The copy would read its own rows.
         return Err(Failure::usage("the source and the target are the same table"));
@@ -70,7 +86,7 @@ pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
         let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
         return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
     }
-    let progress = Progress::new(globals.quiet, "copy", args.expect)
+    let progress = Progress::new(globals.quiet, args.label(), args.expect)
         .with_requests(&globals.connection.requests);
     if source.has_key_order() {
         progress.add_earlier_rows(saved.copied + saved.refused);

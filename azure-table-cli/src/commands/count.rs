@@ -4,10 +4,12 @@ mod largest;
 
 use std::io::{self, BufWriter, Write as _};
 
+use azure_table_client::TableServiceClient;
 use azure_table_client::client::EntityStream;
 use futures_util::TryStreamExt as _;
 use serde_json::json;
 
+use super::accounts;
 use crate::args::{Count, Globals, Lines};
 use crate::commands::keys::Keys;
 use crate::failure::{Failure, Result};
@@ -18,6 +20,19 @@ use largest::{Largest, Partition};
 
 pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
+    if args.all_tables {
+        return accounts::count::run(&args, &service, globals).await;
+    }
+    let (rows, largest) = table(&args, &service, globals).await?;
+    print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))
+}
+
+/// Counts the rows of a table, and of its partitions if the arguments request it.
+pub(crate) async fn table(
+    args: &Count,
+    service: &TableServiceClient,
+    globals: &Globals,
+) -> Result<(u64, Option<Largest>)> {
     let mut query = service.table_named::<Keys>(&args.table).query().allow_scan();
     if let Some(filter) = &args.filter {
         query = query.filter_text(filter);
@@ -29,14 +44,13 @@ pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
         // The rows of a partition follow each other.
         (ranges, true) => query.parallel(ranges).stream(),
     };
-    let progress = Progress::new(globals.quiet, "count", args.expect)
+    let progress = Progress::new(globals.quiet, args.label(), args.expect)
         .with_requests(&globals.connection.requests);
     let has_key_order = key_order::is_kept_by(service.dialect());
     let largest = args.by_partition.then(|| Largest::new(args.top, has_key_order));
-    let end = count(rows, largest, &progress).await;
+    let counts = count(rows, largest, &progress).await;
     progress.finish();
-    let (rows, largest) = end?;
-    print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))
+    counts
 }
 
 async fn count(

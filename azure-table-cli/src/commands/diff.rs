@@ -3,23 +3,27 @@
 mod difference;
 mod merge;
 mod operand;
+mod printer;
 mod side;
-
-use std::io::{self, BufWriter, Write as _};
 
 use futures_util::future;
 
-use crate::args::{Diff, Globals, Lines};
+use super::accounts;
+use crate::args::{Diff, Globals};
 use crate::failure::{Exit, Failure, Result};
-use crate::output::{message, without_controls};
+use crate::output::{message, one_line};
 use crate::progress::{Progress, counted, grouped};
-use difference::Difference;
-use merge::{Counts, merge};
-use side::Side;
+use merge::merge;
 
+pub(crate) use merge::Counts;
 pub(crate) use operand::Operand;
+pub(crate) use printer::Printer;
+pub(crate) use side::Side;
 
 pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
+    if args.all_tables {
+        return accounts::diff::run(&args, globals).await;
+    }
     if let (Operand::File(_), Operand::File(_)) = (&args.a, &args.b) {
         return Err(Failure::usage("two files cannot be compared: A or B must be a table"));
     }
@@ -30,24 +34,31 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     {
         return Err(Failure::usage("A and B are the same table"));
     }
-    let progress = Progress::new(globals.quiet, "diff", args.expect)
+    let mut printer = Printer::new(args.output);
+    let counts = compare((&a, &b), None, &args, &mut printer, globals).await?;
+    conclude(counts, globals.quiet)
+}
+
+/// Prints the differences between two sides, with the name of the table if there are several.
+pub(crate) async fn compare(
+    (a, b): (&Side<'_>, &Side<'_>),
+    table: Option<&str>,
+    args: &Diff,
+    printer: &mut Printer,
+    globals: &Globals,
+) -> Result<Counts> {
+    let label =
+        table.map_or_else(|| "diff".to_owned(), |table| format!("diff {}", one_line(table)));
+    let progress = Progress::new(globals.quiet, label, args.expect)
         .with_requests(&globals.connection.requests);
-    let (a, b) = future::try_join(a.rows(&args, &progress), b.rows(&args, &progress)).await?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut write = |difference: &Difference| match args.output {
-        Lines::Text => writeln!(out, "{difference}"),
-        Lines::Jsonl => writeln!(out, "{}", without_controls(&difference.to_json().to_string())),
-    };
-    let counts = merge(a, b, |difference| {
-        write(difference).map_err(|error| Failure::stdout(&error).or_different())
-    })
-    .await;
+    let (a, b) = future::try_join(a.rows(args, &progress), b.rows(args, &progress)).await?;
+    let counts = merge(a, b, |difference| printer.print(table, difference)).await;
     // The differences before an error are printed too.
-    let flushed = out.flush().map_err(|error| Failure::stdout(&error).or_different());
+    let flushed = printer.flush();
     progress.finish();
     let counts = counts?;
     flushed?;
-    conclude(counts, globals.quiet)
+    Ok(counts)
 }
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {

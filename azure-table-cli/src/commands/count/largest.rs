@@ -8,7 +8,7 @@ use crate::key_order::{advice, compare_texts};
 
 /// Counts the rows of partitions and keeps the largest ones.
 #[derive(Debug)]
-pub(super) struct Largest {
+pub(crate) struct Largest {
     /// The number of partitions that are kept.
     most: usize,
     counter: Counter,

@@ -1,6 +1,7 @@
 //! Compares two sorted sides, one row of each at a time.
 
 use std::cmp::Ordering;
+use std::ops::AddAssign;
 
 use azure_table_client::{DynamicEntity, EntityKey};
 use futures_util::future;
@@ -15,17 +16,27 @@ pub(super) type Rows = BoxStream<'static, Result<DynamicEntity>>;
 
 /// The numbers of rows and differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) a: u64,
-    pub(super) b: u64,
-    pub(super) only_in_a: u64,
-    pub(super) only_in_b: u64,
-    pub(super) changed: u64,
+pub(crate) struct Counts {
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) only_in_a: u64,
+    pub(crate) only_in_b: u64,
+    pub(crate) changed: u64,
 }
 
 impl Counts {
-    pub(super) const fn differences(self) -> u64 {
+    pub(crate) const fn differences(self) -> u64 {
         self.only_in_a + self.only_in_b + self.changed
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.a += other.a;
+        self.b += other.b;
+        self.only_in_a += other.only_in_a;
+        self.only_in_b += other.only_in_b;
+        self.changed += other.changed;
     }
 }
 

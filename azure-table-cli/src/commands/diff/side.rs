@@ -17,7 +17,7 @@ use crate::side_table::SideTable;
 use crate::sort::Sorter;
 
 /// A side that is open.
-pub(super) enum Side<'a> {
+pub(crate) enum Side<'a> {
     File(&'a Path),
     Table {
         table: SideTable,

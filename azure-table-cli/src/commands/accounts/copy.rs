@@ -1,0 +1,137 @@
+//! `copy --all-tables`: the tables of an account into another one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use azure_table_client::{DynamicEntity, TableServiceClient};
+
+use super::names::file_names;
+use super::stages::Stages;
+use super::{Names, check_different_accounts, check_target_names, table_names, without_questions};
+use crate::args::{Copy as Arguments, Globals, Selection};
+use crate::commands::copy;
+use crate::confirm::confirm;
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::{Out, one_line};
+use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
+
+/// The checkpoint of the run in the current folder.
+const CHECKPOINT: &str = "all-tables.checkpoint";
+
+pub(crate) async fn run(
+    args: Arguments,
+    source: TableServiceClient,
+    target: TableServiceClient,
+    globals: &Globals,
+) -> Result<()> {
+    let interrupt = Interrupt::install()?;
+    check_different_accounts(&source, &target)?;
+    let known = Names::of(&target, interrupt.stops(table_names(&target)).await?);
+    let copy = Copy { args, source, target, interrupt };
+    if copy.args.dry_run {
+        return print(&copy.tables().await?, &known);
+    }
+    let checkpoint = CheckpointFile::lock(CHECKPOINT, copy.job())?;
+    let saved = checkpoint.begin(Resume::of(copy.args.resume, true), globals)?;
+    let mut stages: Stages = match &saved {
+        Some(saved) => saved.read()?,
+        None => Stages::new(copy.tables().await?.iter().map(String::as_str)),
+    };
+    let missing: Vec<_> = stages.tables().filter(|table| !known.contains(table)).collect();
+    if !missing.is_empty() && !copy.args.create {
+        let missing: Vec<_> = missing.into_iter().map(one_line).collect();
+        let message = format!("the target has no tables {}: add --create", missing.join(", "));
+        return Err(Failure::new(Exit::NotFound, message));
+    }
+    let files = Files::of(&stages);
+    for table in stages.tables().filter(|table| stages.is_pending(table)) {
+        let list = files.path(table, "refused");
+        if list.exists() {
+            let question = format!("replace {}, a list of an earlier run?", list.display());
+            confirm(globals.yes, &question)?;
+        }
+    }
+    checkpoint.save(&stages)?;
+    let each = without_questions(globals);
+    stages.run(&checkpoint, async |table| copy.table(table, &files, &each).await).await?;
+    checkpoint.remove()?;
+    stages.conclude("copied", globals)
+}
+
+fn print(tables: &[String], known: &Names) -> Result<()> {
+    let mut out = Out::new();
+    for table in tables {
+        let action = if known.contains(table) { "write " } else { "create" };
+        out.put(&format!("{action}  {}\n", one_line(table)))?;
+    }
+    out.flush()
+}
+
+/// A copy of an account.
+struct Copy {
+    args: Arguments,
+    source: TableServiceClient,
+    target: TableServiceClient,
+    interrupt: Interrupt,
+}
+
+impl Copy {
+    /// Returns the selected tables.
+    async fn tables(&self) -> Result<Vec<String>> {
+        let names = self.interrupt.stops(table_names(&self.source)).await?;
+        let names = self.args.selection.of(names)?;
+        check_target_names(&self.target, names.iter().map(String::as_str))?;
+        Ok(names)
+    }
+
+    /// The arguments that a resumed run must repeat.
+    fn job(&self) -> Job {
+        Job::new("copy --all-tables")
+            .with("source", self.source.endpoint())
+            .with("target", self.target.endpoint())
+            .with("filter", self.args.filter.clone().unwrap_or_default())
+            .with("include", Selection::text(&self.args.selection.include))
+            .with("exclude", Selection::text(&self.args.selection.exclude))
+    }
+
+    /// Copies a table, or continues to do so.
+    async fn table(&self, table: &str, files: &Files, globals: &Globals) -> Result<()> {
+        self.interrupt.check()?;
+        let checkpoint = files.path(table, "checkpoint");
+        let args = Arguments {
+            source: table.to_owned(),
+            target: table.to_owned(),
+            resume: checkpoint.exists(),
+            checkpoint: Some(checkpoint.clone()),
+            refused: Some(files.path(table, "refused")),
+            ..self.args.clone()
+        };
+        let copied = copy::table(args, self.source.clone(), self.target.clone(), globals).await;
+        if let Err(failure) = &copied
+            && failure.exit() == Exit::NotFound
+            && !self.source.table_named::<DynamicEntity>(table).table_exists().await?
+        {
+            // It has nothing to continue.
+            let _ = fs::remove_file(checkpoint);
+            return Err(Failure::new(Exit::Partial, "it was deleted in the source"));
+        }
+        copied
+    }
+}
+
+/// The files of each table in the current folder.
+struct Files(Vec<(String, String)>);
+
+impl Files {
+    fn of(stages: &Stages) -> Self {
+        let names = file_names(stages.tables());
+        Self(stages.tables().map(str::to_owned).zip(names).collect())
+    }
+
+    fn path(&self, table: &str, extension: &str) -> PathBuf {
+        let found = self.0.iter().find(|(known, _)| known == table);
+        let name = found.map_or(table, |(_, name)| name);
+        PathBuf::from(format!("all-tables-{name}.{extension}"))
+    }
+}

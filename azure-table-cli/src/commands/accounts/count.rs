@@ -1,0 +1,40 @@
+//! `count --all-tables`: the rows of each table.
+
+use azure_table_client::TableServiceClient;
+use serde_json::json;
+
+use super::table_names;
+use crate::args::{Count, Globals, Lines};
+use crate::commands::count;
+use crate::failure::Result;
+use crate::output::{Out, note, one_line, without_controls};
+use crate::progress::{counted, grouped};
+
+pub(crate) async fn run(
+    args: &Count,
+    service: &TableServiceClient,
+    globals: &Globals,
+) -> Result<()> {
+    let tables = args.selection.of(table_names(service).await?)?;
+    let mut out = Out::new();
+    let mut all = 0;
+    for table in &tables {
+        let args = Count { table: table.clone(), ..args.clone() };
+        let found = count::table(&args, service, globals).await;
+        let (rows, _) =
+            found.map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
+        all += rows;
+        out.put(&match args.output {
+            Lines::Text => format!("{:>13}  {}\n", grouped(rows), one_line(table)),
+            Lines::Jsonl => {
+                let line = json!({ "table": table, "rows": rows }).to_string();
+                format!("{}\n", without_controls(&line))
+            }
+        })?;
+        // Counting a table may take long.
+        out.flush()?;
+    }
+    let tables = counted(tables.len() as u64, "table");
+    note(globals, &format!("{} in {tables}", counted(all, "row")));
+    Ok(())
+}

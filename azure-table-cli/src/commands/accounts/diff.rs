@@ -1,0 +1,84 @@
+//! `diff --all-tables`: the differences between the tables of two accounts.
+
+use std::collections::BTreeMap;
+
+use azure_table_client::{Dialect, TableServiceClient};
+
+use super::{Names, check_different_accounts, table_names};
+use crate::args::{Diff, Globals};
+use crate::commands::diff::{Counts, Printer, Side, compare};
+use crate::failure::{Exit, Failure, Result};
+use crate::output::{note, one_line};
+use crate::progress::{counted, grouped};
+use crate::side_table::SideTable;
+
+pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
+    let a = args.sides.first(&globals.connection)?;
+    let b = args.sides.second(&globals.connection)?;
+    check_different_accounts(&a, &b)?;
+    let pairs = pairs(args, &a, &b).await?;
+    let mut printer = Printer::new(args.output);
+    let (mut counts, mut only_in_a, mut only_in_b) = (Counts::default(), 0_u64, 0_u64);
+    for pair in &pairs {
+        match pair {
+            (Some(in_a), Some(in_b)) => {
+                let side = |service: &TableServiceClient, table: &str, option| Side::Table {
+                    table: SideTable::new(service.clone(), table),
+                    option,
+                };
+                let sides = (side(&a, in_a, "--from-dialect"), side(&b, in_b, "--to-dialect"));
+                let both = (&sides.0, &sides.1);
+                let found = compare(both, Some(in_a), args, &mut printer, globals).await;
+                counts +=
+                    found.map_err(|failure| failure.of(&format!("table {}", one_line(in_a))))?;
+            }
+            (Some(table), None) => {
+                only_in_a += 1;
+                printer.table(table, 'A')?;
+            }
+            (None, Some(table)) => {
+                only_in_b += 1;
+                printer.table(table, 'B')?;
+            }
+            (None, None) => {}
+        }
+    }
+    printer.flush()?;
+    let Counts { a, b, only_in_a: rows_in_a, only_in_b: rows_in_b, changed } = counts;
+    let rows = format!("{} in A, {} in B", counted(a, "row"), grouped(b));
+    let differences = counts.differences() + only_in_a + only_in_b;
+    if differences == 0 {
+        note(globals, &format!("no differences: {}, {rows}", counted(pairs.len() as u64, "table")));
+        return Ok(());
+    }
+    let message = format!(
+        "{}: {} only in A, {only_in_b} only in B; {} only in A, {} only in B, {} different; {rows}",
+        counted(differences, "difference"),
+        counted(only_in_a, "table"),
+        counted(rows_in_a, "row"),
+        grouped(rows_in_b),
+        grouped(changed),
+    );
+    Err(Failure::new(Exit::Different, message))
+}
+
+type Pair = (Option<String>, Option<String>);
+
+/// Returns the selected tables of both sides, in the order of their names.
+async fn pairs(args: &Diff, a: &TableServiceClient, b: &TableServiceClient) -> Result<Vec<Pair>> {
+    let (in_a, in_b) = (table_names(a).await?, table_names(b).await?);
+    let selected = args.selection.of(in_a.iter().chain(&in_b).cloned().collect())?;
+    // Names are case-sensitive only if those of both sides are.
+    let service = if a.dialect() == Dialect::CosmosDb { b } else { a };
+    let names = Names::new(service);
+    let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
+    for table in in_a.into_iter().filter(|table| selected.contains(table)) {
+        let pair = pairs.entry(names.form(&table)).or_default();
+        pair.0 = Some(table);
+    }
+    for table in in_b.into_iter().filter(|table| selected.contains(table)) {
+        let pair = pairs.entry(names.form(&table)).or_default();
+        pair.1 = Some(table);
+    }
+    Ok(pairs.into_values().collect())
+}

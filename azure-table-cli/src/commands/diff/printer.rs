@@ -1,0 +1,57 @@
+//! The lines of differences on standard output.
+
+use std::io::{self, BufWriter, StdoutLock, Write as _};
+
+use serde_json::json;
+
+use super::difference::Difference;
+use crate::args::Lines;
+use crate::failure::{Failure, Result};
+use crate::output::{one_line, without_controls};
+
+/// Buffered standard output.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    out: BufWriter<StdoutLock<'static>>,
+    lines: Lines,
+}
+
+impl Printer {
+    pub(crate) fn new(lines: Lines) -> Self {
+        Self { out: BufWriter::new(io::stdout().lock()), lines }
+    }
+
+    /// Prints a difference, with the name of the table if several are compared.
+    pub(super) fn print(&mut self, table: Option<&str>, difference: &Difference) -> Result<()> {
+        let line = match (self.lines, table) {
+            (Lines::Text, None) => difference.to_string(),
+            (Lines::Text, Some(table)) => format!("{}: {difference}", one_line(table)),
+            (Lines::Jsonl, None) => difference.to_json().to_string(),
+            (Lines::Jsonl, Some(table)) => {
+                let mut object = difference.to_json();
+                object["table"] = table.into();
+                object.to_string()
+            }
+        };
+        self.line(&line)
+    }
+
+    /// Prints a table that only one side has.
+    pub(crate) fn table(&mut self, table: &str, side: char) -> Result<()> {
+        let difference = format!("table only in {side}");
+        let line = match self.lines {
+            Lines::Text => format!("{difference}: {}", one_line(table)),
+            Lines::Jsonl => json!({ "difference": difference, "table": table }).to_string(),
+        };
+        self.line(&line)
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        let line = if self.lines == Lines::Jsonl { without_controls(line) } else { line.into() };
+        writeln!(self.out, "{line}").map_err(|error| Failure::stdout(&error).or_different())
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.out.flush().map_err(|error| Failure::stdout(&error).or_different())
+    }
+}
