@@ -6,7 +6,7 @@ pub(crate) mod lock;
 pub(crate) mod row_list;
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
@@ -59,6 +59,16 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
         sync_folder(path)
     };
     replaced().map_err(|error| Failure::file("write", path, error))
+}
+
+/// Removes a file if it exists.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Failure::file("remove", path, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes a rename durable.

@@ -59,10 +59,12 @@ fn check_target_names<'t>(
 
 /// The failure of a table, which ends the run.
 fn stopped(table: &str, failure: &Failure, complete: usize, all: usize) -> Failure {
-    let failure = failure.clone().of(&format!("table {}", one_line(table)));
+    // Some failures list rows in further lines.
+    let (first, rows) =
+        failure.message().split_at(failure.message().find('\n').unwrap_or(failure.message().len()));
+    let table = one_line(table);
     let message = format!(
-        "{}; {complete} of {all} tables are complete: add --resume to continue",
-        failure.message()
+        "table {table}: {first}; {complete} of {all} tables are complete: add --resume to continue{rows}"
     );
     Failure::new(failure.exit(), message)
 }

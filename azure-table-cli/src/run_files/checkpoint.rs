@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::lock::Lock;
-use super::{Named, TEMPORARY, replace, with_suffix};
+use super::{Named, TEMPORARY, remove, replace, with_suffix};
 use crate::args::Globals;
 use crate::failure::{Exit, Failure, Result};
 use crate::output::note;
@@ -222,12 +222,7 @@ impl CheckpointFile {
 
     /// Removes the file of a run that is complete.
     pub(crate) fn remove(&self) -> Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Failure::file("remove", &self.path, error))
-            }
-            _ => Ok(()),
-        }
+        remove(&self.path)
     }
 }
 

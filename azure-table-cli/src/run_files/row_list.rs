@@ -1,11 +1,11 @@
 //! A file that lists rows that were not applied.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
-use super::{resolved, with_suffix};
+use super::{remove, resolved, with_suffix};
 use crate::args::Globals;
 use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
@@ -112,12 +112,7 @@ impl RowList {
         if self.file.is_some() || !self.replaces {
             return Ok(());
         }
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Failure::file("remove", &self.path, error))
-            }
-            _ => Ok(()),
-        }
+        remove(&self.path)
     }
 }
 

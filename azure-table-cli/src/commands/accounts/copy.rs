@@ -1,6 +1,5 @@
 //! `copy --all-tables`: the tables of an account into another one.
 
-use std::fs;
 use std::path::PathBuf;
 
 use azure_table_client::{DynamicEntity, TableServiceClient};
@@ -15,6 +14,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Out, one_line};
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
+use crate::run_files::remove;
 
 /// The checkpoint of the run in the current folder.
 const CHECKPOINT: &str = "all-tables.checkpoint";
@@ -38,13 +38,14 @@ pub(crate) async fn run(
         Some(saved) => saved.read()?,
         None => Stages::new(copy.tables().await?.iter().map(String::as_str)),
     };
+    let files = Files::of(&stages);
+    stages.restart_missing(&known, |table| files.path(table, "checkpoint"), globals)?;
     let missing: Vec<_> = stages.tables().filter(|table| !known.contains(table)).collect();
     if !missing.is_empty() && !copy.args.create {
         let missing: Vec<_> = missing.into_iter().map(one_line).collect();
         let message = format!("the target has no tables {}: add --create", missing.join(", "));
         return Err(Failure::new(Exit::NotFound, message));
     }
-    let files = Files::of(&stages);
     for table in stages.tables().filter(|table| stages.is_pending(table)) {
         let list = files.path(table, "refused");
         if list.exists() {
@@ -113,7 +114,7 @@ impl Copy {
             && !self.source.table_named::<DynamicEntity>(table).table_exists().await?
         {
             // It has nothing to continue.
-            let _ = fs::remove_file(checkpoint);
+            remove(&checkpoint)?;
             return Err(Failure::new(Exit::Partial, "it was deleted in the source"));
         }
         copied

@@ -1,7 +1,6 @@
 //! `export --all-tables`: a file for each table, and the manifest.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
@@ -20,7 +19,7 @@ use crate::output::{Out, note, one_line};
 use crate::progress::counted;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume, is_run_file};
 use crate::run_files::checksum::Checksum;
-use crate::run_files::with_suffix;
+use crate::run_files::{remove, with_suffix};
 
 /// The checkpoint of the run, which also locks the folder.
 pub(super) const CHECKPOINT: &str = "export.checkpoint";
@@ -90,7 +89,10 @@ fn entries(tables: &[String], format: Format) -> Vec<Entry> {
 fn check_empty(folder: &Path) -> Result<()> {
     let failed = |error| Failure::file("read", folder, error);
     for file in fs::read_dir(folder).map_err(failed)? {
-        if !is_run_file(CHECKPOINT, &file.map_err(failed)?.file_name().to_string_lossy()) {
+        let name = file.map_err(failed)?.file_name();
+        let name = name.to_string_lossy();
+        // A run that was killed may leave a temporary manifest.
+        if ![CHECKPOINT, manifest::NAME].iter().any(|file| is_run_file(file, &name)) {
             return Err(is_not_empty(folder));
         }
     }
@@ -150,7 +152,11 @@ impl Backup {
         if !self.args.no_policies && self.service.dialect() != Dialect::CosmosDb {
             let table = self.service.table_named::<DynamicEntity>(&entry.table);
             let policies = self.interrupt.stops(async { Ok(table.access_policies().await?) });
-            let policies = policies.await.map_err(|failure| failure.of("access policies"))?;
+            let policies = policies.await.map_err(|failure| {
+                let next = "--no-policies exports without them";
+                let message = format!("access policies: {}; {next}", failure.message());
+                Failure::new(failure.exit(), message)
+            })?;
             entry.policies = Some(policies.iter().map(Policy::from).collect());
         }
         Ok(Entry { state: State::Complete, ..entry })
@@ -160,13 +166,7 @@ impl Backup {
     fn remove_files(&self, entry: &Entry) -> Result<()> {
         let file = entry.path(&self.folder)?;
         for suffix in ["", ".part", ".rows.part", ".checkpoint"] {
-            let path = with_suffix(&file, suffix);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Failure::file("remove", &path, error));
-                }
-                _ => {}
-            }
+            remove(&with_suffix(&file, suffix))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `import --all-tables`: the tables of a backup.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use azure_table_client::client::StoredAccessPolicy;
 use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
@@ -14,6 +14,7 @@ use crate::args::{Globals, Import as Arguments, Selection};
 use crate::commands::import;
 use crate::confirm::confirm;
 use crate::failure::{Exit, Failure, Result};
+use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
 use crate::progress::{counted, grouped};
@@ -37,6 +38,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         Some(saved) => saved.read()?,
         None => Stages::new(restore.tables.iter().map(|entry| &*entry.table)),
     };
+    stages.restart_missing(&known, |table| restore.checkpoint_of(table), globals)?;
     let filled = restore.filled(&known, |table| stages.is_pending(table)).await?;
     if !filled.is_empty() && !restore.args.replace {
         let tables = filled.join(", ");
@@ -77,7 +79,8 @@ impl Restore {
         let names = args.selection.of(names)?;
         tables.retain(|entry| names.contains(&entry.table));
         check_target_names(&service, tables.iter().map(|entry| &*entry.table))?;
-        for Entry { table, policies, .. } in &tables {
+        for Entry { table, file, policies, .. } in &tables {
+            Format::of(Path::new(file), None)?;
             stored(policies.as_deref().unwrap_or_default())
                 .map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
         }
@@ -126,8 +129,9 @@ impl Restore {
         for Entry { table, rows, .. } in &self.tables {
             let action = match known.contains(table) {
                 false => "create ",
-                true if filled.contains(&one_line(table)) => "replace",
-                true => "fill   ",
+                true if !filled.contains(&one_line(table)) => "fill   ",
+                true if self.args.replace => "replace",
+                true => "refuse ",
             };
             let rows = grouped(*rows);
             out.put(&format!("{action}  {rows:>13} rows  {}\n", one_line(table)))?;
@@ -158,13 +162,19 @@ impl Restore {
         };
         let file = entry.path(&self.folder)?;
         let args = Arguments {
-            resume: with_suffix(&file, ".checkpoint").exists(),
+            resume: self.checkpoint_of(table).exists(),
             table: table.to_owned(),
             file,
             create: true,
             ..self.args.clone()
         };
         import::table(args, &self.service, globals).await
+    }
+
+    fn checkpoint_of(&self, table: &str) -> PathBuf {
+        let entry = self.tables.iter().find(|entry| entry.table == table);
+        let file = self.folder.join(entry.map_or(table, |entry| &entry.file));
+        with_suffix(&file, ".checkpoint")
     }
 
     async fn set_policies(&self, globals: &Globals) -> Result<()> {

@@ -1,15 +1,17 @@
 //! The stages of the tables of an import or a copy, which are its checkpoint.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::stopped;
+use super::{Names, stopped};
 use crate::args::Globals;
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{message, note, one_line};
 use crate::progress::counted;
 use crate::run_files::checkpoint::CheckpointFile;
+use crate::run_files::remove;
 
 /// The stage of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +41,28 @@ impl Stages {
     /// Whether this run has not written to the table yet.
     pub(super) fn is_pending(&self, table: &str) -> bool {
         self.0.get(table) == Some(&Stage::Pending)
+    }
+
+    /// Begins again with the tables that the target does not have, for example because another program has deleted them
+    /// since an earlier run: their checkpoints count rows that do not exist any more.
+    pub(super) fn restart_missing(
+        &mut self,
+        known: &Names,
+        checkpoint_of: impl Fn(&str) -> PathBuf,
+        globals: &Globals,
+    ) -> Result<()> {
+        for (table, stage) in &mut self.0 {
+            if *stage != Stage::Pending && !known.contains(table) {
+                remove(&checkpoint_of(table))?;
+                let table = one_line(table);
+                note(
+                    globals,
+                    &format!("the target has no table {table} any more: it begins again"),
+                );
+                *stage = Stage::Pending;
+            }
+        }
+        Ok(())
     }
 
     fn set(&mut self, table: &str, stage: Stage, checkpoint: &CheckpointFile) -> Result<()> {
