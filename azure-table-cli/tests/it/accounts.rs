@@ -90,7 +90,9 @@ async fn an_account_survives_a_backup() {
         ))
         .await
         .unwrap();
-    let list = b.run(&["import", &backup, "--all-tables", "--dry-run", "--include", "L*"]).done();
+    let dry_run = ["import", &backup, "--all-tables", "--dry-run", "--include", "L*"];
+    assert!(b.run(&dry_run).done().starts_with("refuse           3,000 rows  Large\n"));
+    let list = b.run(&[&dry_run[..], &["--replace"]].concat()).done();
     assert_eq!(list, "replace          3,000 rows  Large\nreplace              3 rows  Logs2026\n");
     b.run(&["import", &backup, "--all-tables", "--replace", "--include", "Large"]).done();
     assert_eq!(table.query().count().await.unwrap(), 3001);

@@ -14,11 +14,14 @@ use crate::support::{Emulator, Folder, Run};
 const ROWS: u32 = 6000;
 
 /// The times after which a run is killed, from before its first request to near its end.
-const KILLS_MS: [u64; 8] = [5, 40, 90, 130, 180, 260, 340, 450];
+pub(crate) const KILLS_MS: [u64; 8] = [5, 40, 90, 130, 180, 260, 340, 450];
 
 /// Runs a command until it ends by itself, and kills each run before: by SIGKILL, or every third one by SIGINT. Returns
 /// the number of runs that were stopped.
-async fn run_with_kills(kills_ms: [u64; 8], command: impl Fn() -> Command) -> (u32, Run) {
+pub(crate) async fn run_with_kills(
+    kills_ms: [u64; 8],
+    command: impl Fn() -> Command,
+) -> (u32, Run) {
     let mut stopped = 0;
     for (n, after) in kills_ms.into_iter().enumerate() {
         let mut child = command().spawn().unwrap();

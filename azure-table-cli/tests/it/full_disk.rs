@@ -10,7 +10,7 @@ use crate::support::{Emulator, Folder, Run};
 const LIMIT: usize = 300;
 
 /// Runs a command that cannot write a file beyond a size in KiB.
-fn run_limited(emulator: &Emulator, limit: usize, args: &[&str]) -> Run {
+pub(crate) fn run_limited(emulator: &Emulator, limit: usize, args: &[&str]) -> Run {
     let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
     let mut command = Command::new("bash");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_azure-table")]).args(args);

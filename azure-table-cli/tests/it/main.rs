@@ -10,6 +10,8 @@
 
 mod access;
 mod accounts;
+mod accounts_faults;
+mod accounts_sides;
 mod bench;
 mod chaos;
 mod closed_streams;

@@ -1,0 +1,140 @@
+//! `copy`, `diff` and `count` with `--all-tables`.
+
+use std::fs;
+use std::process::Command;
+
+use azure_table_client::DynamicEntity;
+
+use crate::accounts::{assert_same, fill_account};
+use crate::file_kills::{KILLS_MS, run_with_kills};
+use crate::files::fill;
+use crate::support::{Emulator, Folder, Run};
+
+/// Two accounts, and the folder of the checkpoints.
+struct Sides {
+    a: Emulator,
+    b: Emulator,
+    folder: Folder,
+}
+
+impl Sides {
+    fn new() -> Self {
+        Self { a: Emulator::start(), b: Emulator::start(), folder: Folder::new() }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let sides = ["--all-tables", "--from", "env:A", "--to", "env:B"];
+        let mut command = self.a.command(&[arguments, &sides].concat());
+        command.env("A", self.a.connection_string()).env("B", self.b.connection_string());
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(&self.command(arguments).output().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_killed_copy_of_an_account_resumes_without_a_lost_row() {
+    let sides = Sides::new();
+    fill_account(&sides.a).await;
+    let missing = sides.run(&["copy"]).failed(6);
+    assert!(missing.contains("the target has no tables Con, Large,"), "{missing}");
+    let listed = sides.run(&["copy", "--dry-run", "--include", "L*"]).done();
+    assert_eq!(listed, "create  Large\ncreate  Logs2026\n");
+    assert_eq!(sides.b.client().list_tables().await.unwrap().len(), 0);
+    let faults = r#"{"seed":3,"faults":[
+        {"fault":"lose_reply","probability":0.03},
+        {"fault":"delay_reply","milliseconds":10}
+    ]}"#;
+    sides.b.add_faults(faults);
+    let copy = ["copy", "--create", "--resume", "--save-every", "10ms"];
+    let (stopped, end) = run_with_kills(KILLS_MS, || sides.command(&copy)).await;
+    assert!(stopped >= 4 && end.err.contains("30 tables copied"), "{stopped}: {end:?}");
+    end.done();
+    sides.b.end_faults();
+    assert_same(&sides.a, &sides.b, &[]);
+    assert_eq!(fs::read_dir(sides.folder.path()).unwrap().count(), 0, "no file is left");
+    let listed = sides.run(&["copy", "--dry-run", "--exclude", "?[a-z]*", "--exclude", "T*"]);
+    listed.failed(2);
+}
+
+#[tokio::test]
+async fn a_copy_of_an_account_keeps_its_lists_and_refuses_tables_with_one_name() {
+    let (a, b, folder) =
+        (Emulator::start_with(&["--dialect", "cosmos"]), Emulator::start(), Folder::new());
+    for table in ["Blogs", "blogs", "Logs"] {
+        fill(&a, table, 3).await;
+    }
+    let copy = |options: &[&str]| {
+        let sides = ["copy", "--all-tables", "--from", "env:A", "--from-dialect", "cosmos"];
+        let mut command =
+            a.command(&[&sides[..], &["--to", "env:B", "--create"], options].concat());
+        command.env("A", a.connection_string()).env("B", b.connection_string());
+        Run::of(&command.current_dir(folder.path()).output().unwrap())
+    };
+    let error = copy(&[]).failed(2);
+    assert!(error.contains("would be one table in the target"), "{error}");
+    assert_eq!(b.client().list_tables().await.unwrap().len(), 0);
+    copy(&["--include", "Logs"]).done();
+    assert_eq!(b.run(&["count", "--all-tables"]).done(), "            3  Logs\n");
+}
+
+#[tokio::test]
+async fn the_differences_of_accounts_name_their_tables() {
+    let sides = Sides::new();
+    for emulator in [&sides.a, &sides.b] {
+        fill(emulator, "Blogs", 3).await;
+        fill(emulator, "Logs", 3).await;
+    }
+    assert_eq!(sides.run(&["diff"]).done(), "");
+    sides.a.table("OnlyA").await;
+    sides.b.table("OnlyB").await;
+    let logs = sides.b.client().table_named::<DynamicEntity>("Logs");
+    logs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let end = sides.run(&["diff"]);
+    assert_eq!(
+        end.out,
+        "Logs: only in B: (\"p\", \"r\")\ntable only in A: OnlyA\ntable only in B: OnlyB\n"
+    );
+    let error = end.failed(3);
+    let summary = "3 differences: 1 table only in A, 1 only in B; 0 rows only in A, 1 only in B, \
+                   0 different; 6 rows in A, 7 in B";
+    assert!(error.contains(summary) && error.contains("diff Logs: 7 rows"), "{error}");
+    let lines = sides.run(&["diff", "--output", "jsonl", "--exclude", "onlya"]);
+    assert_eq!(
+        lines.out,
+        "{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"difference\":\"only in B\",\"table\":\"Logs\"}\n\
+         {\"difference\":\"table only in B\",\"table\":\"OnlyB\"}\n"
+    );
+    lines.failed(3);
+    sides.run(&["diff", "--include", "Blogs"]).done();
+    sides.run(&["diff", "--include", "Nothing"]).failed(2);
+    let same = sides.a.run(&["diff", "--all-tables"]).failed(2);
+    assert!(same.contains("both sides are the same account"), "{same}");
+    sides.a.run(&["copy", "--all-tables"]).failed(2);
+    sides.a.run(&["diff", "Blogs", "--all-tables"]).failed(2);
+    sides.a.run(&["copy", "Blogs", "Logs", "--dry-run"]).failed(2);
+}
+
+#[tokio::test]
+async fn the_rows_of_all_tables_are_counted() {
+    let emulator = Emulator::start();
+    fill(&emulator, "Blogs", 1200).await;
+    fill(&emulator, "Logs", 3).await;
+    let end = emulator.run(&["count", "--all-tables"]);
+    assert!(end.err.contains("1,203 rows in 2 tables"), "{end:?}");
+    assert_eq!(end.done(), "        1,200  Blogs\n            3  Logs\n");
+    let lines = ["count", "--all-tables", "--output", "jsonl", "--include", "l?gs"];
+    assert_eq!(emulator.run(&lines).done(), "{\"rows\":3,\"table\":\"Logs\"}\n");
+    for arguments in [
+        &["count"][..],
+        &["count", "Blogs", "--all-tables"],
+        &["count", "--all-tables", "--by-partition"],
+        &["count", "Blogs", "--output", "jsonl"],
+        &["count", "--all-tables", "--include", "x"],
+    ] {
+        emulator.run(arguments).failed(2);
+    }
+}
