@@ -18,12 +18,14 @@ fn read(page: &str) -> String {
 /// A shell in an empty folder, with `azure-table` in its PATH and an emulator as its account.
 struct Shell {
     emulator: Emulator,
+    /// The account of the variable `NEW`; that of `OLD` is the first one.
+    other: Emulator,
     folder: Folder,
 }
 
 impl Shell {
     fn new() -> Self {
-        Self { emulator: Emulator::start(), folder: Folder::new() }
+        Self { emulator: Emulator::start(), other: Emulator::start(), folder: Folder::new() }
     }
 
     /// Runs a script and returns its output, with the errors between.
@@ -41,6 +43,8 @@ impl Shell {
             .current_dir(self.folder.path())
             .env("PATH", format!("{}:{path}", program.display()))
             .env("AZURE_STORAGE_CONNECTION_STRING", self.emulator.connection_string())
+            .env("OLD", self.emulator.connection_string())
+            .env("NEW", self.other.connection_string())
             .output()
             .unwrap();
         let endpoint = format!("{}/devstoreaccount1", self.emulator.origin);
@@ -104,6 +108,18 @@ fn the_session_of_the_readme_and_the_queries_of_its_rows() {
     shell.play("README.md", &read("README.md"));
     let page = read("docs/query.md");
     shell.play("docs/query.md", page.split(COUNT).next().unwrap());
+}
+
+#[test]
+fn the_backup_of_an_account() {
+    let shell = Shell::new();
+    let prepared = shell.run(
+        r#"azure-table create Blogs -q; azure-table create Logs -q
+        azure-table put Blogs Channel9 2009-04-14 Rating:Edm.Int32=3 -q
+        azure-table put Blogs Channel9 2009-04-15 Rating:Edm.Int32=4 -q"#,
+    );
+    assert_eq!(prepared, "");
+    shell.play("docs/export_import.md", &read("docs/export_import.md"));
 }
 
 #[test]
