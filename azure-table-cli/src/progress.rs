@@ -25,8 +25,8 @@ struct State {
     begin: Instant,
     shown: Instant,
     is_quiet: bool,
-    /// The requests of the command.
-    requests: Option<Arc<ClientStats>>,
+    /// The requests of the command, and the number of those that were throttled before this run.
+    requests: Option<(Arc<ClientStats>, u64)>,
     /// Hidden if stderr is not a terminal.
     bar: ProgressBar,
 }
@@ -66,7 +66,8 @@ impl Progress {
 
     /// Shows the number of requests that the service throttled, and at the end those that it bills.
     pub(crate) fn with_requests(self, requests: &Arc<ClientStats>) -> Self {
-        self.lock().requests = Some(Arc::clone(requests));
+        let earlier = requests.total().throttled;
+        self.lock().requests = Some((Arc::clone(requests), earlier));
         self
     }
 
@@ -134,8 +135,8 @@ impl Progress {
 
 impl State {
     fn read_requests(&mut self) {
-        if let Some(requests) = &self.requests {
-            self.figures.throttled = requests.total().throttled;
+        if let Some((requests, earlier)) = &self.requests {
+            self.figures.throttled = requests.total().throttled - earlier;
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::format::Format;
 use crate::format::csv::Columns;
 use crate::format::parquet::{Datetimes, Mixed};
 use crate::output::one_line;
+use crate::run_files::checksum::Checksum;
 
 /// Write the rows of a table to a file, or all tables to a folder
 ///
@@ -163,6 +164,9 @@ pub(crate) struct Import {
     /// List of refused rows [default: FILE.refused, or TABLE.refused for standard input and pipes]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
+    /// The content that the file must have: that of a manifest.
+    #[arg(skip)]
+    pub(crate) expected: Option<Checksum>,
 }
 
 impl Import {

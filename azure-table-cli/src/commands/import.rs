@@ -14,10 +14,11 @@ use azure_table_client::{DynamicEntity, TableServiceClient};
 
 use super::accounts;
 use crate::args::{Globals, Import as Arguments};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::run_files::checksum::Checksum;
 use crate::table_name;
 use files::Files;
 use run::Run;
@@ -49,6 +50,10 @@ pub(crate) async fn table(
         Some(checkpoint) => {
             let progress = Progress::new(globals.quiet, args.label("check"), None);
             let checked = input::check(&args.file, format, &interrupt, progress).await?;
+            let is_changed = |expected: &Checksum| expected.to_string() != checked.content;
+            if args.expected.as_ref().is_some_and(is_changed) {
+                return Err(Failure::file("read", &args.file, "it was changed during the import"));
+            }
             let is_resumed = !position.content.is_empty();
             if is_resumed && position.content != checked.content {
                 return Err(checkpoint.of_another_run("the content of the file has changed"));

@@ -101,6 +101,24 @@ async fn an_account_survives_a_backup() {
 }
 
 #[tokio::test]
+async fn an_account_survives_each_format() {
+    let (a, folder) = (Emulator::start(), Folder::new());
+    fill(&a, "Blogs", 30).await;
+    fill(&a, "Empty", 0).await;
+    for (format, options) in
+        [("csv", &[][..]), ("parquet", &["--mixed", "rest", "--datetimes", "ticks"])]
+    {
+        let (b, backup) = (Emulator::start(), folder.file(format));
+        let export = ["export", "--all-tables", &backup, "--format", format];
+        a.run(&[&export[..], options].concat()).done();
+        assert!(folder.path().join(format).join(format!("Blogs.{format}")).exists());
+        run(&["verify", &backup]).done();
+        b.run(&["import", &backup, "--all-tables"]).done();
+        assert_same(&a, &b, &[]);
+    }
+}
+
+#[tokio::test]
 async fn names_of_cosmos_db_survive_a_backup() {
     let options = ["--dialect", "cosmos"];
     let (a, b, folder) =

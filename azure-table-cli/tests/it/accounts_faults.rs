@@ -223,6 +223,23 @@ async fn a_target_that_disappears_is_imported_again() {
 }
 
 #[tokio::test]
+async fn a_file_that_changes_during_an_import_is_not_imported() {
+    let backup = Backup::new().await;
+    backup.target.add_faults(SLOW);
+    let mut child = backup.import().arg("--concurrency").arg("1").spawn().unwrap();
+    let folder = backup.folder.path().join("backup");
+    wait_for(&mut child, &folder.join("import.checkpoint"), r#""Large": "begun""#).await;
+    let zoo = fs::read(folder.join("Zoo.jsonl")).unwrap();
+    fs::write(folder.join("Zoo.jsonl"), &zoo[..zoo.iter().position(|&b| b == b'\n').unwrap() + 1])
+        .unwrap();
+    let error = Run::of(&child.wait_with_output().unwrap()).failed(1);
+    assert!(error.contains("table Zoo: ") && error.contains("it was changed"), "{error}");
+    assert!(!backup.table("Zoo").table_exists().await.unwrap());
+    fs::write(folder.join("Zoo.jsonl"), zoo).unwrap();
+    backup.finish();
+}
+
+#[tokio::test]
 async fn refused_rows_do_not_stop_an_import() {
     let (source, folder) = (Emulator::start(), Folder::new());
     let table = fill(&source, "Blogs", 3).await;

@@ -166,6 +166,7 @@ impl Restore {
             table: table.to_owned(),
             file,
             create: true,
+            expected: entry.content.clone(),
             ..self.args.clone()
         };
         import::table(args, &self.service, globals).await
