@@ -48,10 +48,10 @@ impl Interrupt {
         }
     }
 
-    /// Checks between two parts of a long step that sends nothing.
-    pub fn check(&self) -> Result<()> {
+    /// Checks between two parts of a long step, which `when` names.
+    pub fn check(&self, when: &str) -> Result<()> {
         match self.exit() {
-            Some(exit) => Err(Failure::new(exit, "interrupted before anything was sent")),
+            Some(exit) => Err(Failure::new(exit, format!("interrupted {when}"))),
             None => Ok(()),
         }
     }

@@ -24,6 +24,9 @@ use crate::table_name;
 
 pub(crate) use pattern::Pattern;
 
+/// The moment of an interrupt, in messages.
+const BETWEEN_TABLES: &str = "between two tables";
+
 /// Returns the names of all tables in a fixed order. A run reads them once.
 async fn table_names(service: &TableServiceClient) -> Result<Vec<String>> {
     let mut names: Vec<String> = service.list_tables().stream().try_collect().await?;
@@ -48,13 +51,18 @@ fn check_target_names<'t>(
     for table in tables {
         table_name::check(target, table)?;
         if !names.insert(table) {
-            let table = one_line(table);
-            let message =
-                format!("two tables {table} would be one table in the target: exclude one of them");
-            return Err(Failure::usage(message));
+            return Err(one_table(table));
         }
     }
     Ok(())
+}
+
+/// The failure of tables whose names differ only in case, as in Cosmos DB.
+fn one_table(table: &str) -> Failure {
+    let table = one_line(table);
+    let message =
+        format!("two tables {table} would be one table in the other account: exclude one of them");
+    Failure::usage(message)
 }
 
 /// The failure of a table, which ends the run.

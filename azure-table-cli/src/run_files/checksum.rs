@@ -36,7 +36,7 @@ impl Checksum {
             }
             hash.update(&block[..read]);
             bytes += read as u64;
-            interrupt.check()?;
+            interrupt.check("while the file was read")?;
         }
         Ok(Self { bytes, sha256: hexadecimal(hash) })
     }

@@ -147,7 +147,7 @@ async fn names_of_cosmos_db_survive_a_backup() {
     let storage = Emulator::start();
     let import = ["import", &backup, "--all-tables", "--include", "blogs"];
     let error = storage.run(&import).failed(2);
-    assert!(error.contains("would be one table in the target"), "{error}");
+    assert!(error.contains("would be one table in the other account"), "{error}");
     storage.run(&["import", &backup, "--all-tables", "--include", "a b"]).failed(2);
     assert_eq!(storage.client().list_tables().await.unwrap().len(), 0);
 }
@@ -182,8 +182,8 @@ async fn wrong_arguments_are_refused() {
     emulator.run(&["export", "--all-tables", &backup]).done();
     let error = emulator.run(&["export", "--all-tables", &backup]).failed(2);
     assert!(error.contains("is not empty"), "{error}");
-    // Nothing is left to do.
-    emulator.run(&["export", "--all-tables", &backup, "--resume"]).done();
+    emulator.run(&["export", "--all-tables", &backup, "--resume"]).failed(2);
+    run(&["verify", &backup]).done();
 }
 
 #[tokio::test]

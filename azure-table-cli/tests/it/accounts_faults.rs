@@ -13,10 +13,10 @@ use crate::file_kills::{KILLS_MS, run_with_kills};
 use crate::files::fill;
 use crate::support::{Emulator, Folder, Run, run};
 
-const SLOW: &str = r#"{"fault":"delay_reply","milliseconds":40}"#;
+pub(crate) const SLOW: &str = r#"{"fault":"delay_reply","milliseconds":40}"#;
 
 /// Waits until a file of a running command has this text.
-async fn wait_for(child: &mut Child, file: &Path, text: &str) {
+pub(crate) async fn wait_for(child: &mut Child, file: &Path, text: &str) {
     while !fs::read_to_string(file).is_ok_and(|content| content.contains(text)) {
         assert!(child.try_wait().unwrap().is_none(), "it ended before {text}");
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -230,8 +230,7 @@ async fn a_file_that_changes_during_an_import_is_not_imported() {
     let folder = backup.folder.path().join("backup");
     wait_for(&mut child, &folder.join("import.checkpoint"), r#""Large": "begun""#).await;
     let zoo = fs::read(folder.join("Zoo.jsonl")).unwrap();
-    fs::write(folder.join("Zoo.jsonl"), &zoo[..zoo.iter().position(|&b| b == b'\n').unwrap() + 1])
-        .unwrap();
+    fs::write(folder.join("Zoo.jsonl"), [&zoo[..], &zoo].concat()).unwrap();
     let error = Run::of(&child.wait_with_output().unwrap()).failed(1);
     assert!(error.contains("table Zoo: ") && error.contains("it was changed"), "{error}");
     assert!(!backup.table("Zoo").table_exists().await.unwrap());

@@ -6,9 +6,10 @@ use std::process::Command;
 use azure_table_client::DynamicEntity;
 
 use crate::accounts::{assert_same, fill_account};
+use crate::accounts_faults::{SLOW, wait_for};
 use crate::file_kills::{KILLS_MS, run_with_kills};
 use crate::files::fill;
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, interrupt};
 
 /// Two accounts, and the folder of the checkpoints.
 struct Sides {
@@ -75,10 +76,70 @@ async fn a_copy_of_an_account_keeps_its_lists_and_refuses_tables_with_one_name()
         Run::of(&command.current_dir(folder.path()).output().unwrap())
     };
     let error = copy(&[]).failed(2);
-    assert!(error.contains("would be one table in the target"), "{error}");
+    assert!(error.contains("would be one table in the other account"), "{error}");
     assert_eq!(b.client().list_tables().await.unwrap().len(), 0);
     copy(&["--include", "Logs"]).done();
+    let sides = ["diff", "--all-tables", "--from", "env:A", "--from-dialect", "cosmos"];
+    let mut diff = a.command(&[&sides[..], &["--to", "env:B"]].concat());
+    diff.env("A", a.connection_string()).env("B", b.connection_string());
+    let error = Run::of(&diff.output().unwrap()).failed(2);
+    assert!(error.contains("two tables Blogs would be one table"), "{error}");
     assert_eq!(b.run(&["count", "--all-tables"]).done(), "            3  Logs\n");
+}
+
+#[tokio::test]
+async fn a_copy_of_an_account_survives_an_expired_credential_and_lost_tables() {
+    let sides = Sides::new();
+    for (table, rows) in [("Blogs", 100), ("Gone", 10), ("Large", 2000)] {
+        fill(&sides.a, table, rows).await;
+    }
+    let denied = r#"{"fault":"error","status":403,"code":"AuthenticationFailed","on":"Transaction","skip":12}"#;
+    sides.b.add_faults(denied);
+    let copy = ["copy", "--create", "--save-every", "10ms"];
+    let error = sides.run(&copy).failed(8);
+    let last = error.lines().last().unwrap();
+    assert!(last.starts_with("azure-table: table Large: "), "{error}");
+    assert!(last.ends_with("2 of 3 tables are complete: add --resume to continue"), "{error}");
+    sides.b.end_faults();
+    // The target loses a complete table and the one that is not; the source loses one.
+    let (source, target) = (sides.a.client(), sides.b.client());
+    for table in ["Blogs", "Gone", "Large"] {
+        target.delete_table(table).await.unwrap();
+    }
+    source.delete_table("Gone").await.unwrap();
+    let resume = [&copy[..], &["--resume"]].concat();
+    let error = sides.run(&resume).failed(4);
+    assert!(error.contains("no table Large any more: it begins again"), "{error}");
+    assert!(error.contains("table Gone: it was deleted in the source"), "{error}");
+    assert!(error.contains("3 tables copied; only in part: Gone"), "{error}");
+    sides.run(&["diff", "--exclude", "Gone"]).done();
+    assert_eq!(fs::read_dir(sides.folder.path()).unwrap().count(), 0, "no file is left");
+}
+
+#[tokio::test]
+async fn an_interrupted_copy_of_an_account_continues() {
+    let sides = Sides::new();
+    fill(&sides.a, "Blogs", 10).await;
+    fill(&sides.a, "Large", 2000).await;
+    sides.b.add_faults(SLOW);
+    let copy = ["copy", "--create", "--save-every", "10ms", "--concurrency", "1"];
+    let mut child = sides.command(&copy).spawn().unwrap();
+    let checkpoint = sides.folder.path().join("all-tables.checkpoint");
+    wait_for(&mut child, &checkpoint, r#""Large": "begun""#).await;
+    interrupt(&child);
+    let error = Run::of(&child.wait_with_output().unwrap()).failed(130);
+    assert_eq!(error.matches("press Ctrl-C again").count(), 1, "{error}");
+    assert!(
+        error.contains("table Large: interrupted") && error.contains("1 of 2 tables"),
+        "{error}"
+    );
+    sides.b.end_faults();
+    let error = sides.run(&copy).failed(2);
+    assert!(error.contains("add --resume"), "{error}");
+    let error = sides.run(&[&copy[..], &["--resume", "--include", "L*"]].concat()).failed(2);
+    assert!(error.contains("belongs to another run"), "{error}");
+    sides.run(&[&copy[..], &["--resume"]].concat()).done();
+    sides.run(&["diff"]).done();
 }
 
 #[tokio::test]

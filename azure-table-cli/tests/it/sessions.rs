@@ -114,9 +114,9 @@ fn the_session_of_the_readme_and_the_queries_of_its_rows() {
 fn the_backup_of_an_account() {
     let shell = Shell::new();
     let prepared = shell.run(
-        r#"azure-table create Blogs -q; azure-table create Logs -q
+        r"azure-table create Blogs -q; azure-table create Logs -q
         azure-table put Blogs Channel9 2009-04-14 Rating:Edm.Int32=3 -q
-        azure-table put Blogs Channel9 2009-04-15 Rating:Edm.Int32=4 -q"#,
+        azure-table put Blogs Channel9 2009-04-15 Rating:Edm.Int32=4 -q",
     );
     assert_eq!(prepared, "");
     shell.play("docs/export_import.md", &read("docs/export_import.md"));

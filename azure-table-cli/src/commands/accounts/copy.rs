@@ -6,7 +6,10 @@ use azure_table_client::{DynamicEntity, TableServiceClient};
 
 use super::names::file_names;
 use super::stages::Stages;
-use super::{Names, check_different_accounts, check_target_names, table_names, without_questions};
+use super::{
+    BETWEEN_TABLES, Names, check_different_accounts, check_target_names, table_names,
+    without_questions,
+};
 use crate::args::{Copy as Arguments, Globals, Selection};
 use crate::commands::copy;
 use crate::confirm::confirm;
@@ -98,7 +101,7 @@ impl Copy {
 
     /// Copies a table, or continues to do so.
     async fn table(&self, table: &str, files: &Files, globals: &Globals) -> Result<()> {
-        self.interrupt.check()?;
+        self.interrupt.check(BETWEEN_TABLES)?;
         let checkpoint = files.path(table, "checkpoint");
         let args = Arguments {
             source: table.to_owned(),

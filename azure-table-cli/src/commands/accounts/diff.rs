@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use azure_table_client::{Dialect, TableServiceClient};
 
-use super::{Names, check_different_accounts, table_names};
+use super::{Names, check_different_accounts, one_table, table_names};
 use crate::args::{Diff, Globals};
 use crate::commands::diff::{Counts, Printer, Side, compare};
 use crate::failure::{Exit, Failure, Result};
@@ -72,13 +72,13 @@ async fn pairs(args: &Diff, a: &TableServiceClient, b: &TableServiceClient) -> R
     let service = if a.dialect() == Dialect::CosmosDb { b } else { a };
     let names = Names::new(service);
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
-    for table in in_a.into_iter().filter(|table| selected.contains(table)) {
-        let pair = pairs.entry(names.form(&table)).or_default();
-        pair.0 = Some(table);
-    }
-    for table in in_b.into_iter().filter(|table| selected.contains(table)) {
-        let pair = pairs.entry(names.form(&table)).or_default();
-        pair.1 = Some(table);
+    for (tables, is_a) in [(in_a, true), (in_b, false)] {
+        for table in tables.into_iter().filter(|table| selected.contains(table)) {
+            let (of_a, of_b) = pairs.entry(names.form(&table)).or_default();
+            if let Some(other) = (if is_a { of_a } else { of_b }).replace(table) {
+                return Err(one_table(&other));
+            }
+        }
     }
     Ok(pairs.into_values().collect())
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::manifest::{self, Entry, Manifest, Policy, State};
 use super::names::file_names;
-use super::{table_names, without_questions};
+use super::{BETWEEN_TABLES, table_names, without_questions};
 use crate::args::{Export as Arguments, Globals, Selection};
 use crate::commands::export;
 use crate::failure::{Exit, Failure, Result};
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> 
     let is_begun = checkpoint.begin(Resume::of(args.resume, true), globals)?.is_some();
     let manifest = if folder.join(manifest::NAME).exists() {
         let manifest = Manifest::read(&folder)?;
-        if !(is_begun || args.resume && manifest.finished.is_some()) {
+        if !is_begun {
             return Err(is_not_empty(&folder));
         }
         manifest
@@ -124,7 +124,7 @@ impl Backup {
             let table = entry.table.clone();
             self.manifest.tables[at] = match self.table(entry.clone(), &globals).await {
                 Ok(entry) => entry,
-                Err(failure) if failure.exit() == Exit::NotFound => {
+                Err(failure) if failure.exit() == Exit::NotFound && !self.has(&table).await? => {
                     note(&globals, &format!("the table {table} was deleted: it is not exported"));
                     self.remove_files(&entry)?;
                     Entry { state: State::Deleted, ..entry }
@@ -139,7 +139,7 @@ impl Backup {
 
     /// Exports a table, or continues to do so.
     async fn table(&self, mut entry: Entry, globals: &Globals) -> Result<Entry> {
-        self.interrupt.check()?;
+        self.interrupt.check(BETWEEN_TABLES)?;
         let file = entry.path(&self.folder)?;
         let args = Arguments {
             table: entry.table.clone(),
@@ -162,7 +162,12 @@ impl Backup {
         Ok(Entry { state: State::Complete, ..entry })
     }
 
-    /// Removes what an earlier run has exported of a table that does not exist any more.
+    /// Whether the account has the table.
+    async fn has(&self, table: &str) -> Result<bool> {
+        Ok(self.service.table_named::<DynamicEntity>(table).table_exists().await?)
+    }
+
+    /// Removes the files of a table that does not exist any more.
     fn remove_files(&self, entry: &Entry) -> Result<()> {
         let file = entry.path(&self.folder)?;
         for suffix in ["", ".part", ".rows.part", ".checkpoint"] {

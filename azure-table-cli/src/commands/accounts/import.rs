@@ -9,7 +9,7 @@ use futures_util::TryStreamExt as _;
 use super::manifest::{Entry, Manifest, Policy};
 use super::stages::Stages;
 use super::verify::{self, IMPORT as CHECKPOINT};
-use super::{Names, check_target_names, table_names, without_questions};
+use super::{BETWEEN_TABLES, Names, check_target_names, table_names, without_questions};
 use crate::args::{Globals, Import as Arguments, Selection};
 use crate::commands::import;
 use crate::confirm::confirm;
@@ -156,7 +156,7 @@ impl Restore {
 
     /// Imports a table, or continues to do so.
     async fn table(&self, table: &str, globals: &Globals) -> Result<()> {
-        self.interrupt.check()?;
+        self.interrupt.check(BETWEEN_TABLES)?;
         let Some(entry) = self.tables.iter().find(|entry| entry.table == table) else {
             return Ok(());
         };
@@ -193,7 +193,7 @@ impl Restore {
             return Ok(());
         }
         for (table, policies) in with_policies {
-            self.interrupt.check()?;
+            self.interrupt.check(BETWEEN_TABLES)?;
             let client = self.service.table_named::<DynamicEntity>(table);
             let set = client.set_access_policies(&stored(policies)?).await;
             set.map_err(|error| {

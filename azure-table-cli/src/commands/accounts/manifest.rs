@@ -121,7 +121,8 @@ impl Manifest {
             if !tables.insert(table) || !files.insert(file.to_ascii_lowercase()) {
                 return Err(format!("it has the table {table:?} or its file twice"));
             }
-            if (*state == State::Complete) != content.is_some() {
+            let is_left = *state == State::Pending && self.finished.is_some();
+            if is_left || (*state == State::Complete) != content.is_some() {
                 return Err(format!("the state of the table {table:?} is invalid"));
             }
         }
@@ -194,8 +195,11 @@ mod tests {
             (vec![entry("a", "a.jsonl"), entry("b", "A.jsonl")], "twice"),
             (vec![entry("a", "a.jsonl"), entry("a", "b.jsonl")], "twice"),
             (vec![Entry { content: None, ..entry("a", "a.jsonl") }], "the state of"),
+            (vec![Entry::pending("a", "a.jsonl".to_owned())], "the state of"),
         ] {
-            Manifest::new("http://a", now(), tables).save(folder.path()).unwrap();
+            let mut manifest = Manifest::new("http://a", now(), tables);
+            manifest.finished = Some(now());
+            manifest.save(folder.path()).unwrap();
             let error = Manifest::read(folder.path()).unwrap_err();
             assert!(error.message().contains(why), "{error:?}");
         }

@@ -58,7 +58,7 @@ fn count(path: &Path, format: Format, interrupt: &Interrupt, progress: &Progress
         row?;
         count += 1;
         progress.add_rows(1);
-        interrupt.check()?;
+        interrupt.check("before anything was sent")?;
     }
     Ok(count)
 }
