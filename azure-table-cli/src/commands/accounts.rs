@@ -14,7 +14,7 @@ pub(crate) mod verify;
 
 use std::collections::HashSet;
 
-use azure_table_client::{Dialect, TableServiceClient};
+use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
 use futures_util::TryStreamExt as _;
 
 use crate::args::Globals;
@@ -32,6 +32,14 @@ async fn table_names(service: &TableServiceClient) -> Result<Vec<String>> {
     let mut names: Vec<String> = service.list_tables().stream().try_collect().await?;
     names.sort();
     Ok(names)
+}
+
+/// Checks a filter before the first request. Without this check, the first table would find that it is invalid.
+fn check_filter(service: &TableServiceClient, filter: Option<&str>) -> Result<()> {
+    if let Some(text) = filter {
+        service.table_named::<DynamicEntity>("Any").query().filter_text(text).plan()?;
+    }
+    Ok(())
 }
 
 /// Checks that the two sides of a command are different accounts, as far as their addresses show it.

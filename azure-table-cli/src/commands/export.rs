@@ -29,6 +29,9 @@ use files::Files;
 use position::{Finished, Position};
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
+    if args.columns.is_some() && Format::of(&args.file, args.format)? != Format::Csv {
+        return Err(Failure::usage("--columns is only for CSV"));
+    }
     if let Some(folder) = args.all_tables.clone() {
         return accounts::export::run(args, folder, globals).await;
     }
@@ -42,9 +45,6 @@ pub(crate) async fn table(
     globals: &Globals,
 ) -> Result<u64> {
     let format = Format::of(&args.file, args.format)?;
-    if args.columns.is_some() && format != Format::Csv {
-        return Err(Failure::usage("--columns is only for CSV"));
-    }
     let target = if is_standard(&args.file) {
         None
     } else {

@@ -165,6 +165,8 @@ async fn wrong_arguments_are_refused() {
         &["export", "--all-tables", &backup, "--exclude", "Logs*"],
         &["export", "--all-tables", &backup, "--dry-run", "--resume"],
         &["export", "--all-tables", &backup, "--checkpoint", "x"],
+        &["export", "--all-tables", &backup, "--filter", "x y"],
+        &["export", "--all-tables", &backup, "--columns", "A@Edm.Int32"],
         &["export", "Blogs", "--include", "B*"],
         &["import", &backup],
         &["import", &backup, "Blogs", "--all-tables"],

@@ -172,6 +172,10 @@ async fn the_differences_of_accounts_name_their_tables() {
     lines.failed(3);
     sides.run(&["diff", "--include", "Blogs"]).done();
     sides.run(&["diff", "--include", "Nothing"]).failed(2);
+    for command in ["diff", "copy"] {
+        let error = sides.run(&[command, "--filter", "x y"]).failed(2);
+        assert!(error.starts_with("azure-table: the filter is not valid"), "{error}");
+    }
     let same = sides.a.run(&["diff", "--all-tables"]).failed(2);
     assert!(same.contains("both sides are the same account"), "{same}");
     sides.a.run(&["copy", "--all-tables"]).failed(2);
@@ -195,6 +199,7 @@ async fn the_rows_of_all_tables_are_counted() {
         &["count", "--all-tables", "--by-partition"],
         &["count", "Blogs", "--output", "jsonl"],
         &["count", "--all-tables", "--include", "x"],
+        &["count", "--all-tables", "--filter", "x y"],
     ] {
         emulator.run(arguments).failed(2);
     }

@@ -7,7 +7,7 @@ use azure_table_client::{DynamicEntity, TableServiceClient};
 use super::names::file_names;
 use super::stages::Stages;
 use super::{
-    BETWEEN_TABLES, Names, check_different_accounts, check_target_names, table_names,
+    BETWEEN_TABLES, Names, check_different_accounts, check_filter, check_target_names, table_names,
     without_questions,
 };
 use crate::args::{Copy as Arguments, Globals, Selection};
@@ -30,6 +30,7 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let interrupt = Interrupt::install()?;
     check_different_accounts(&source, &target)?;
+    check_filter(&source, args.filter.as_deref())?;
     let known = Names::of(&target, interrupt.stops(table_names(&target)).await?);
     let copy = Copy { args, source, target, interrupt };
     if copy.args.dry_run {

@@ -3,7 +3,7 @@
 use azure_table_client::TableServiceClient;
 use serde_json::json;
 
-use super::table_names;
+use super::{check_filter, table_names};
 use crate::args::{Count, Globals, Lines};
 use crate::commands::count;
 use crate::failure::Result;
@@ -15,6 +15,7 @@ pub(crate) async fn run(
     service: &TableServiceClient,
     globals: &Globals,
 ) -> Result<()> {
+    check_filter(service, args.filter.as_deref())?;
     let tables = args.selection.of(table_names(service).await?)?;
     let mut out = Out::new();
     let mut all = 0;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use azure_table_client::{Dialect, TableServiceClient};
 
-use super::{Names, check_different_accounts, one_table, table_names};
+use super::{Names, check_different_accounts, check_filter, one_table, table_names};
 use crate::args::{Diff, Globals};
 use crate::commands::diff::{Counts, Printer, Side, compare};
 use crate::failure::{Exit, Failure, Result};
@@ -16,6 +16,7 @@ pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
     let a = args.sides.first(&globals.connection)?;
     let b = args.sides.second(&globals.connection)?;
     check_different_accounts(&a, &b)?;
+    check_filter(&a, args.filter.as_deref())?;
     let pairs = pairs(args, &a, &b).await?;
     let mut printer = Printer::new(args.output);
     let (mut counts, mut only_in_a, mut only_in_b) = (Counts::default(), 0_u64, 0_u64);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::manifest::{self, Entry, Manifest, Policy, State};
 use super::names::file_names;
-use super::{BETWEEN_TABLES, table_names, without_questions};
+use super::{BETWEEN_TABLES, check_filter, table_names, without_questions};
 use crate::args::{Export as Arguments, Globals, Selection};
 use crate::commands::export;
 use crate::failure::{Exit, Failure, Result};
@@ -26,6 +26,7 @@ pub(super) const CHECKPOINT: &str = "export.checkpoint";
 
 pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
+    check_filter(&service, args.filter.as_deref())?;
     let interrupt = Interrupt::install()?;
     if args.dry_run {
         let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
