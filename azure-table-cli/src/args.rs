@@ -38,7 +38,7 @@ Exit codes:
   0 done                          5 outcome unknown: a write may have been applied
   1 failed                        6 not found
   2 invalid arguments             7 condition failed, or it exists already
-  3 differences (diff, schema)    8 not authenticated or not permitted
+  3 differences or damage         8 not authenticated or not permitted
   4 some rows were refused      130 interrupted (143 by SIGTERM)
 
 Credentials come from AZURE_STORAGE_CONNECTION_STRING or other variables, from a file, a prompt or a sign-in, and never \

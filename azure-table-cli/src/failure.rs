@@ -22,9 +22,9 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are invalid. Nothing was changed.
     Usage = 2,
-    /// `diff` found differences, or `schema --check` found rows that cannot be read.
+    /// `diff` found differences, `schema --check` rows that cannot be read, or `verify` damaged files.
     Different = 3,
-    /// Some rows were refused; they are listed.
+    /// Some rows were refused, or tables were deleted during an export; they are listed.
     Partial = 4,
     /// A write may have been applied.
     Unknown = 5,

@@ -85,7 +85,7 @@ fn stopped(table: &str, failure: &Failure, complete: usize, all: usize) -> Failu
     Failure::new(failure.exit(), message)
 }
 
-/// The options for one table of a run, which has asked its questions before.
+/// The options for one table of a run whose confirmations come before its first table.
 fn without_questions(globals: &Globals) -> Globals {
     Globals { yes: true, ..globals.clone() }
 }

@@ -139,7 +139,7 @@ impl Restore {
         out.flush()
     }
 
-    /// Asks before the lists of an earlier run are replaced.
+    /// Requires a confirmation to replace the lists of an earlier run.
     fn confirm_lists(&self, stages: &Stages, globals: &Globals) -> Result<()> {
         for entry in self.tables.iter().filter(|entry| stages.is_pending(&entry.table)) {
             let file = entry.path(&self.folder)?;
@@ -188,7 +188,10 @@ impl Restore {
         }
         if self.service.dialect() == Dialect::CosmosDb {
             if with_policies.into_iter().any(|(_, policies)| !policies.is_empty()) {
-                note(globals, "Cosmos DB has no access policies: those of the backup are not set");
+                note(
+                    globals,
+                    "Cosmos DB has no access policies: the policies of the backup are not set",
+                );
             }
             return Ok(());
         }

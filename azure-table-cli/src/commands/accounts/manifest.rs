@@ -46,7 +46,7 @@ pub(super) struct Entry {
     pub(super) rows: u64,
     /// `None` until the file is complete.
     pub(super) content: Option<Checksum>,
-    /// `None` if they were not read: Cosmos DB has none.
+    /// `None` if they were not read, for example because Cosmos DB does not have them.
     pub(super) policies: Option<Vec<Policy>>,
 }
 
@@ -71,7 +71,7 @@ impl Manifest {
         Self { version: VERSION, endpoint, started, finished: None, tables, checksum }
     }
 
-    /// Reads the manifest of a folder. It is a usage error if there is none of this version.
+    /// Reads the manifest of a folder. A missing manifest, or one of another version, is a usage error.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         let text = fs::read(&path).map_err(|error| match error.kind() {

@@ -1,5 +1,6 @@
 //! `verify`: the files of a backup against its manifest.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -15,6 +16,18 @@ use crate::run_files::checksum::Checksum;
 
 /// The checkpoint of an import.
 pub(super) const IMPORT: &str = "import.checkpoint";
+/// The extensions of the files that an export or an import of a table leaves.
+const RUN_FILES: [&str; 9] = [
+    ".part",
+    ".rows.part",
+    ".checkpoint",
+    ".checkpoint.tmp",
+    ".checkpoint.lock",
+    ".refused",
+    ".refused.lock",
+    ".unknown",
+    ".unknown.lock",
+];
 
 pub(crate) fn run(args: &Arguments, globals: &Globals) -> Result<()> {
     let Arguments { folder } = args;
@@ -87,33 +100,22 @@ fn difference(found: &Checksum, expected: &Checksum) -> Option<String> {
 /// Returns a line for each file that is not one of the backup or of a run on it.
 fn unknown(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     let failed = |error| Failure::file("read", folder, error);
+    let tables: HashMap<_, _> =
+        manifest.tables.iter().map(|entry| (&*entry.file, entry.state)).collect();
     let mut unknown = Vec::new();
     for file in fs::read_dir(folder).map_err(failed)? {
         let name = file.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        let is_of = |entry: &Entry| {
-            let is_own = name == entry.file && entry.state == State::Complete;
-            is_own || is_of_run(&entry.file, &name)
-        };
         let is_of_account = name == manifest::NAME
             || [EXPORT, IMPORT].iter().any(|checkpoint| is_run_file(checkpoint, &name));
-        if !is_of_account && !manifest.tables.iter().any(is_of) {
+        let is_of_run = |suffix: &&str| {
+            name.strip_suffix(*suffix).is_some_and(|file| tables.contains_key(file))
+        };
+        let is_of_table =
+            tables.get(&*name) == Some(&State::Complete) || RUN_FILES.iter().any(is_of_run);
+        if !is_of_account && !is_of_table {
             unknown.push(format!("{name}: it is not in the manifest"));
         }
     }
     unknown.sort();
     Ok(unknown)
-}
-
-/// Whether a file is one that an export or an import of a table leaves.
-fn is_of_run(file: &str, name: &str) -> bool {
-    let is_list = |suffix: &str| {
-        let list = format!("{file}{suffix}");
-        name == list || name.strip_suffix(".lock") == Some(&list)
-    };
-    let is_unfinished =
-        [".part", ".rows.part"].iter().any(|part| name.strip_suffix(part) == Some(file));
-    is_unfinished
-        || is_run_file(&format!("{file}.checkpoint"), name)
-        || is_list(".refused")
-        || is_list(".unknown")
 }
