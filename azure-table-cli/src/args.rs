@@ -90,6 +90,25 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// Whether the number of its requests depends on the rows.
+    pub(crate) const fn is_long(&self) -> bool {
+        match self {
+            Self::Delete(args) => args.filter.is_some(),
+            Self::Update(_)
+            | Self::Truncate(_)
+            | Self::Count(_)
+            | Self::Schema(_)
+            | Self::Bench(_)
+            | Self::Export(_)
+            | Self::Import(_)
+            | Self::Copy(_)
+            | Self::Diff(_) => true,
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

@@ -32,9 +32,20 @@ use azure_table_client::{ETag, IfMatch};
 
 use crate::args::{Command, Globals};
 use crate::failure::Result;
+use crate::output::note;
+use crate::requests;
 
-/// Runs a command that needs the runtime.
+/// Runs a command that needs the runtime. A long one ends with the requests that it used.
 pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
+    let is_long = command.is_long();
+    let result = dispatch(command, globals).await;
+    if is_long && let Some(used) = requests::billable(&globals.connection.requests) {
+        note(globals, &used);
+    }
+    result
+}
+
+async fn dispatch(command: Command, globals: &Globals) -> Result<()> {
     match command {
         Command::Tables(args) => tables::run(args, globals).await,
         Command::Create(args) => create::run(args, globals).await,

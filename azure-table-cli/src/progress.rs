@@ -7,7 +7,6 @@ use azure_table_client::telemetry::ClientStats;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::message;
-use crate::requests;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -64,7 +63,7 @@ impl Progress {
         })))
     }
 
-    /// Shows the number of requests that the service throttled, and at the end those that it bills.
+    /// Shows the number of requests that the service throttles from now on.
     pub(crate) fn with_requests(self, requests: &Arc<ClientStats>) -> Self {
         let earlier = requests.total().throttled;
         self.lock().requests = Some((Arc::clone(requests), earlier));
@@ -94,16 +93,13 @@ impl Progress {
         });
     }
 
-    /// Shows the final figures, and the requests that the command used.
+    /// Shows the final figures.
     pub(crate) fn finish(&self) {
         let mut state = self.lock();
         state.bar.finish_and_clear();
         if !state.is_quiet {
             state.read_requests();
             message(&state.figures.summary(state.begin.elapsed()));
-            if let Some(used) = state.requests.as_deref().and_then(requests::billable) {
-                message(&used);
-            }
         }
     }
 

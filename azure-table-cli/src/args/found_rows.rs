@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use azure_table_protocol::filter::Filter;
 use clap::Args;
 
 /// The options of a command that writes the rows that a query finds.
@@ -17,7 +18,7 @@ pub(crate) struct FoundRows {
     /// Only the rows in the file are written, and only in the version that the file has.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// Write rows also if another program has changed them since they were read
+    /// Write rows also if another program has changed them since they were read, unless --save keeps what was read
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the plan of the query and the number of rows; nothing is written
@@ -51,8 +52,8 @@ pub(crate) struct Update {
     /// Properties to set; not the keys
     #[arg(long, value_name = "NAME[:TYPE]=VALUE", num_args = 1.., required_unless_present = "unset")]
     pub(crate) set: Vec<String>,
-    /// Properties to remove
-    #[arg(long, value_name = "NAME", num_args = 1..)]
+    /// Properties to remove; whole rows are replaced, so that --force is refused
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with = "force")]
     pub(crate) unset: Vec<String>,
     #[command(flatten)]
     pub(crate) found_rows: FoundRows,
@@ -74,8 +75,12 @@ pub(crate) struct Truncate {
 
 /// Checks that a filter has a condition.
 pub(super) fn filter(text: &str) -> Result<String, &'static str> {
-    if text.trim().is_empty() {
-        return Err("an empty filter matches all rows; `truncate` deletes all rows of a table");
+    // The client reports a filter that cannot be read.
+    let has_no_condition = Filter::parse(text).is_ok_and(|filter| filter.comparisons() == 0);
+    if text.trim().is_empty() || has_no_condition {
+        return Err(
+            "without a condition it matches all rows; `truncate` deletes all rows of a table",
+        );
     }
     Ok(text.to_owned())
 }

@@ -106,7 +106,7 @@ pub(crate) struct Delete {
     #[arg(long, conflicts_with = "filter")]
     pub(crate) if_exists: bool,
     /// Delete the rows that match this OData filter
-    #[arg(long, short, value_name = "TEXT", value_parser = found_rows::filter)]
+    #[arg(long, value_name = "TEXT", value_parser = found_rows::filter)]
     pub(crate) filter: Option<String>,
     #[command(flatten)]
     pub(crate) found_rows: FoundRows,

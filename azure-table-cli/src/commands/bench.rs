@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Out, message, note};
 use crate::progress::Progress;
-use crate::{requests, table_name};
+use crate::table_name;
 use load::Load;
 use partition::Partition;
 use ramp::{Bounds, End, Next, Ramp};
@@ -43,9 +43,6 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let progress = Progress::new(globals.quiet, "cleanup", Some(load.partition.len()));
     let removed = cleanup::remove(&load, &progress).await;
     progress.finish();
-    if let Some(used) = requests::billable(&globals.connection.requests) {
-        note(globals, &used);
-    }
     conclude(end, removed, load.interrupt.exit())
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     note(globals, &format!("{plan}\n{}", task.found(rows)));
     task.check_limit(rows, &options)?;
     if rows == 0 {
-        return Ok(());
+        return left.lock().list.remove_old();
     }
     task.confirm(rows, &interrupt, globals).await?;
     let saved = saved.map(SavedRows::keep).transpose()?;
@@ -60,8 +60,9 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     };
     let bulk = task.source().table.bulk().concurrency(options.concurrency.into());
     let run = Run {
-        any_version: options.force,
-        limit: options.max_rows.filter(|_| globals.yes).unwrap_or(rows),
+        // The file has no other version.
+        any_version: options.force && options.save.is_none(),
+        limit: options.max_rows.filter(|_| task.is_unasked(globals)).unwrap_or(rows),
         left,
         progress: Progress::new(globals.quiet, task.change.verb(), Some(rows))
             .with_requests(&globals.connection.requests),

@@ -24,21 +24,38 @@ impl Conclusion {
     /// Completes the list, and returns the message of a run that wrote all rows. `advice` states the next step after
     /// any other run.
     pub(super) fn report(&self, advice: &str) -> Result<String> {
-        self.save_list()?;
-        let progress = &self.report.progress;
         let (exit, reason) = match self.interrupted {
-            Some(exit) => {
-                let requests = counted(progress.in_flight as u64, "request");
-                (exit, format!("interrupted with {requests} in flight"))
-            }
+            Some(exit) => (exit, self.interruption()),
             None => self.problem(),
         };
-        let summary = self.summary();
+        let mut summary = self.summary();
+        let list = self.save_list();
+        if let Err(failure) = &list {
+            let _ = write!(summary, "; the list is incomplete: {}", failure.message());
+        }
+        let exit = match exit {
+            Exit::Done | Exit::Partial if list.is_err() => Exit::Failed,
+            exit => exit,
+        };
         match exit {
             Exit::Done => Ok(summary),
             Exit::Partial => Err(Failure::new(exit, summary)),
             _ if reason.is_empty() => Err(Failure::new(exit, format!("{summary}; {advice}"))),
             _ => Err(Failure::new(exit, format!("{reason}; {summary}; {advice}"))),
+        }
+    }
+
+    /// The state of the rows that were read and have no result yet.
+    fn interruption(&self) -> String {
+        match self.report.progress.held() {
+            0 => "interrupted".to_owned(),
+            rows => {
+                let rows = counted(rows, "row");
+                format!(
+                    "interrupted: {rows} without an outcome, of which some may be {}",
+                    self.done
+                )
+            }
         }
     }
 

@@ -1,11 +1,39 @@
 //! The rows that a run did not write, or whose outcome is unknown.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_client::client::{WriteOutcome, WriteResult};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::failure::{Failure, Result};
 use crate::run_files::row_list::RowList;
+
+/// Checks that an existing file is a list of an earlier run, so that no other file is replaced.
+pub(super) fn check(path: &Path) -> Result<()> {
+    // The list itself refuses devices and folders.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut first = String::new();
+    let read = File::open(path)
+        .and_then(|file| BufReader::new(file).take(MAX_LINE_BYTES).read_line(&mut first));
+    read.map_err(|error| Failure::file("read", path, error))?;
+    let is_list =
+        serde_json::from_str::<Value>(&first).is_ok_and(|line| line["outcome"].is_string());
+    if first.is_empty() || is_list {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::usage(format!(
+        "{path} is not a list of an earlier run: pass another file to --refused"
+    )))
+}
+
+/// The most bytes that are read of a line.
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// The list of these rows, and their number.
 pub(super) struct LeftRows {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use azure_table_client::TableServiceClient;
 
 use super::change::Change;
+use super::left_rows;
 use super::saved_rows::{self, SavedRows};
 use super::source::Source;
 use crate::args::{FoundRows, Globals};
@@ -44,8 +45,7 @@ impl Task {
         if globals.yes && options.max_rows.is_none() {
             return Err(Failure::usage("--yes requires --max-rows ROWS, the limit on the rows"));
         }
-        let needs_terminal = self.consent == Consent::Name || !globals.yes;
-        if needs_terminal && !has_terminal() {
+        if !self.is_unasked(globals) && !has_terminal() {
             let force = if self.consent == Consent::Name { "--force " } else { "" };
             let verb = self.change.verb();
             return Err(Failure::usage(format!(
@@ -56,10 +56,16 @@ impl Task {
         Ok(())
     }
 
+    /// Whether `--yes` answers the question.
+    pub(super) fn is_unasked(&self, globals: &Globals) -> bool {
+        globals.yes && self.consent == Consent::Yes
+    }
+
     /// Checks the paths of the files, and begins the list of rows that are left.
     pub(super) fn open_list(&self, options: &FoundRows, globals: &Globals) -> Result<RowList> {
         let list = options.refused.clone();
         let list = list.unwrap_or_else(|| PathBuf::from(format!("{}.refused", self.table)));
+        left_rows::check(&list)?;
         if let Some(save) = &options.save {
             saved_rows::check(save)?;
             let lock = lock_of(&list);
