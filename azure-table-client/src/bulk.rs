@@ -18,7 +18,7 @@
 //!   that happened, and speeds up again slowly. Other partitions are not affected, unless the run applies
 //!   about the 20,000 entities per second of an account: throttling of a partition far below its own limit then
 //!   points to the account, and slows down the whole run, at most to 19,000. If many are throttled, fewer
-//!   requests are in flight. A partition without any success for [`give_up_after`](Bulk::give_up_after) is given up.
+//!   requests are in flight. [`max_rate`](Bulk::max_rate) limits the run from its beginning. A partition without any success for [`give_up_after`](Bulk::give_up_after) is given up.
 //! - **Memory**: rows are read when they are needed; the run holds at most [`window`](Bulk::window) rows and
 //!   about 64 MiB, plus the same amount in flight. A single larger row is accepted. The keys of unresolved
 //!   rows are kept; the run ends at 100,000 of them.
@@ -32,6 +32,7 @@ mod checkpoint;
 mod chunk;
 mod concurrency;
 mod failure;
+mod max_rate;
 mod monitor;
 mod operation;
 mod rate_limit;
@@ -60,6 +61,7 @@ use crate::error::Error;
 use crate::operation::{Proof, WriteResult};
 use crate::pipeline::RetryPolicy;
 use concurrency::Concurrency;
+use max_rate::MaxRate;
 use operation::{InvalidRow, Job, Row};
 use run::{Callbacks, Health, Run};
 use window::Window;
@@ -103,6 +105,7 @@ pub struct Bulk<T> {
     table: TableClient<T>,
     concurrency: usize,
     window: usize,
+    max_rate: Option<MaxRate>,
     give_up_after: Duration,
     retry: Option<RetryPolicy>,
     proof: Option<Proof>,
@@ -134,6 +137,7 @@ impl<T: TableEntity> Bulk<T> {
             table,
             concurrency: CONCURRENCY,
             window: WINDOW_ROWS,
+            max_rate: None,
             give_up_after: GIVE_UP_AFTER,
             retry: None,
             proof: None,
@@ -368,7 +372,7 @@ impl<T: TableEntity> Bulk<T> {
             proof: self.proof,
             earlier: (self.may_repeat || self.monitor.is_resumed()).then(|| core.clock.instant()),
             core,
-            window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
+            window: Window::new(job.target.clone(), self.max_rate, self.window, WINDOW_BYTES),
             concurrency: Concurrency::new(self.concurrency),
             monitor: self.monitor,
             callbacks: self.callbacks,

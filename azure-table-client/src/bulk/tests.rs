@@ -29,7 +29,7 @@ fn job() -> Job {
 }
 
 fn window() -> Window {
-    Window::new(target(), 1_000_000, usize::MAX)
+    Window::new(target(), None, 1_000_000, usize::MAX)
 }
 
 fn row(index: u64, partition: u8, key: u32, kib: usize) -> Row {
@@ -73,7 +73,7 @@ fn a_chunk_ends_before_the_row_that_exceeds_its_bytes() {
 fn a_chunk_for_cosmos_is_full_at_half_the_bytes() {
     let protocol = Protocol::default().to(Dialect::CosmosDb).unwrap();
     let (mut window, now) =
-        (Window::new(Target { protocol, ..target() }, 100, usize::MAX), Instant::now());
+        (Window::new(Target { protocol, ..target() }, None, 100, usize::MAX), Instant::now());
     for n in 0..8 {
         window.push(row(n.into(), 0, n, 300), now).unwrap();
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::chunk::Chunk;
+use super::max_rate::MaxRate;
 use super::operation::Row;
 use super::rate_limit::RateLimit;
 use crate::error::Error;
@@ -27,8 +28,10 @@ pub(super) struct Window {
     partitions: HashMap<Arc<str>, Partition>,
     /// The rate limit of the account.
     account: RateLimit,
-    /// The time until which the account's limit allows no rows.
-    account_waits: Option<Instant>,
+    /// The rate that the program sets.
+    max_rate: Option<MaxRate>,
+    /// The time until which the limits of the run allow no rows.
+    waits_until: Option<Instant>,
     /// The partitions that have rows to send.
     turns: BTreeMap<Turn, Arc<str>>,
     last_turn: u64,
@@ -41,12 +44,18 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(target: Target, most_rows: usize, most_bytes: usize) -> Self {
+    pub(super) fn new(
+        target: Target,
+        max_rate: Option<MaxRate>,
+        most_rows: usize,
+        most_bytes: usize,
+    ) -> Self {
         Self {
             target,
             partitions: HashMap::new(),
             account: RateLimit::of_account(),
-            account_waits: None,
+            max_rate,
+            waits_until: None,
             turns: BTreeMap::new(),
             last_turn: 0,
             idle: 0,
@@ -122,10 +131,13 @@ impl Window {
     /// Takes the next chunk to send. With `flush`, it need not be full.
     pub(super) fn take(&mut self, now: Instant, flush: bool) -> Option<Chunk> {
         self.wake(now);
-        self.account_waits = Some(self.account.next_at(now)).filter(|at| *at > now);
-        if self.account_waits.is_some() {
+        let max_rate = self.max_rate.as_ref();
+        let next_at = max_rate.map_or(now, |max| max.next_at(now)).max(self.account.next_at(now));
+        self.waits_until = Some(next_at).filter(|at| *at > now);
+        if self.waits_until.is_some() {
             return None;
         }
+        let most = max_rate.map_or(TRANSACTION_OPERATIONS, |max| max.rows_at_once(now));
         loop {
             let turn = self.next_turn(now, flush)?;
             let name = self.turns.remove(&turn)?;
@@ -137,7 +149,6 @@ impl Window {
                 continue;
             }
             let chunk = partition.again.pop_front().or_else(|| {
-                let most = TRANSACTION_OPERATIONS;
                 let chunk = Chunk::take(&self.target, &name, &mut partition.ready, most)?;
                 partition.ready_bytes -= chunk.rows.iter().map(Row::bytes).sum::<usize>();
                 Some(chunk)
@@ -145,6 +156,9 @@ impl Window {
             if let Some(chunk) = chunk {
                 partition.rate_limit.sent(now, count(&chunk));
                 self.account.sent(now, count(&chunk));
+                if let Some(max_rate) = &mut self.max_rate {
+                    max_rate.sent(now, count(&chunk));
+                }
                 self.set_turn(&name, now);
                 return Some(chunk);
             }
@@ -170,9 +184,9 @@ impl Window {
         }
     }
 
-    /// Returns the time at which the wait of the account, or the first wait of a partition, ends.
+    /// Returns the time at which the wait of the run, or the first wait of a partition, ends.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
-        self.account_waits.or_else(|| match self.first_later() {
+        self.waits_until.or_else(|| match self.first_later() {
             Some(Turn::Later(at, _)) => Some(at),
             _ => None,
         })
@@ -180,7 +194,7 @@ impl Window {
 
     /// Whether there are rows to send now, even if they do not fill a chunk.
     pub(super) fn has_part(&self) -> bool {
-        self.account_waits.is_none()
+        self.waits_until.is_none()
             && matches!(self.turns.first_key_value(), Some((Turn::Full(_) | Turn::Part(_), _)))
     }
 

@@ -3,6 +3,7 @@
 mod account;
 mod losses;
 mod lost_refusals;
+mod max_rate;
 mod resumed;
 
 use std::collections::{HashMap, HashSet};
