@@ -8,6 +8,7 @@ mod commands;
 mod format;
 mod key_order;
 mod output;
+mod pacer;
 mod progress;
 mod requests;
 mod row;

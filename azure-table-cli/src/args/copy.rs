@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 
 use super::Selection;
 use super::duration::duration;
+use super::rate::Rate;
 
 use crate::commands::diff::Operand;
 use crate::commands::import::Mode;
@@ -94,6 +95,8 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
     #[command(flatten)]
+    pub(crate) rate: Rate,
+    #[command(flatten)]
     pub(crate) sides: Sides,
 }
 
@@ -164,6 +167,8 @@ pub(crate) struct Diff {
     /// Rows of A and B together: the progress then shows the remaining time of the reading, without that of sorting
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }

@@ -8,6 +8,7 @@ use clap::builder::ArgPredicate;
 
 use super::Selection;
 use super::duration::duration;
+use super::rate::Rate;
 
 use crate::commands::import::Mode;
 use crate::format::Format;
@@ -91,6 +92,8 @@ pub(crate) struct Export {
     /// The service does not report the number.
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
 }
 
 impl Export {
@@ -152,6 +155,8 @@ pub(crate) struct Import {
     /// Writes in flight, 1 to 1024; fewer while the service throttles
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
     /// Continue the run that left the checkpoint, or begin if there is none
     #[arg(long)]
     pub(crate) resume: bool,

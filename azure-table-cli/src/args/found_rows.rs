@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use azure_table_protocol::filter::Filter;
 use clap::Args;
 
+use super::rate::Rate;
+
 /// The options of a command that writes the rows that a query finds.
 #[derive(Debug, Args)]
 pub(crate) struct FoundRows {
@@ -27,6 +29,8 @@ pub(crate) struct FoundRows {
     /// Writes in flight, 1 to 1024; fewer while the service throttles
     #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) concurrency: u16,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
     /// List of the rows that were left, because they changed or were refused, or whose outcome is unknown
     /// [default: TABLE.refused in the current folder]
     #[arg(long, value_name = "FILE")]

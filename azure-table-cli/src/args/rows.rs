@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::found_rows::{self, FoundRows};
+use super::rate::Rate;
 use crate::output::Format;
 
 /// Print one row
@@ -80,7 +81,7 @@ pub(crate) struct Row {
 ///
 /// With --filter, rows are deleted by transactions, each only in the version that was read; a row that is gone already counts as
 /// deleted. After an interruption, the same command deletes the rows that are left. --max-rows, --save, --force, --dry-run,
-/// --concurrency and --refused are options of --filter.
+/// --concurrency, --rate, --ramp and --refused are options of --filter.
 #[derive(Debug, Args)]
 #[command(override_usage = "\
 azure-table delete [OPTIONS] <TABLE> <PARTITION_KEY> <ROW_KEY>
@@ -94,7 +95,7 @@ pub(crate) struct Delete {
     pub(crate) table: String,
     /// PartitionKey of the row
     #[arg(required_unless_present = "filter", requires = "row_key", conflicts_with_all = [
-        "filter", "max_rows", "save", "force", "dry_run", "concurrency", "refused",
+        "filter", "max_rows", "save", "force", "dry_run", "concurrency", "rate", "ramp", "refused",
     ])]
     pub(crate) partition_key: Option<String>,
     /// RowKey of the row
@@ -135,6 +136,8 @@ pub(crate) struct Query {
     /// Print the part of the table that the service scans, and the first requests, without sending them
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
     /// Format of the rows
     #[arg(long, short, value_enum, default_value_t = Format::Table)]
     pub(crate) output: Format,

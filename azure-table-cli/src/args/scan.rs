@@ -5,6 +5,7 @@ use clap::builder::ArgPredicate;
 
 use super::Selection;
 use super::copy::Lines;
+use super::rate::Rate;
 use crate::output::one_line;
 
 /// Count the rows of a table, or of all tables
@@ -51,6 +52,8 @@ pub(crate) struct Count {
     /// The service does not report the number.
     #[arg(long, value_name = "ROWS")]
     pub(crate) expect: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
 }
 
 impl Count {

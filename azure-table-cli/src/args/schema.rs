@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::copy::Lines;
+use super::rate::Rate;
 
 /// Print the columns of a table with their types, as a list or as Rust structs
 ///
@@ -27,6 +28,8 @@ pub(crate) struct Schema {
     /// Rows to read: a number, or all
     #[arg(long, value_name = "ROWS", default_value = "1000")]
     pub(crate) sample: Sample,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
     /// The discriminator: the text column that holds the kind of a row
     #[arg(long, value_name = "COLUMN", conflicts_with = "check")]
     pub(crate) kind: Option<String>,

@@ -97,6 +97,7 @@ pub(crate) async fn table(
         target: target.rows,
         mode: args.mode,
         concurrency: args.concurrency.into(),
+        rate: args.rate,
         give_up_after: args.give_up_after,
         is_resumed,
         save_every: args.save_every,

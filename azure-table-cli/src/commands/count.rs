@@ -4,9 +4,8 @@ mod largest;
 
 use std::io::{self, BufWriter, Write as _};
 
-use azure_table_client::TableServiceClient;
-use azure_table_client::client::EntityStream;
-use futures_util::TryStreamExt as _;
+use azure_table_client::{Error, TableServiceClient};
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 
 use super::accounts;
@@ -15,6 +14,7 @@ use crate::commands::keys::Keys;
 use crate::failure::{Failure, Result};
 use crate::key_order;
 use crate::output::{message, without_controls};
+use crate::pacer::Pacer;
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
 
@@ -44,6 +44,7 @@ pub(crate) async fn table(
         // The rows of a partition follow each other.
         (ranges, true) => query.parallel(ranges).stream(),
     };
+    let rows = Pacer::new(args.rate).stream(rows.boxed());
     let progress = Progress::new(globals.quiet, args.label(), args.expect)
         .with_requests(&globals.connection.requests);
     let has_key_order = key_order::is_kept_by(service.dialect());
@@ -54,7 +55,7 @@ pub(crate) async fn table(
 }
 
 async fn count(
-    mut rows: EntityStream<String>,
+    mut rows: BoxStream<'static, std::result::Result<String, Error>>,
     mut largest: Option<Largest>,
     progress: &Progress,
 ) -> Result<(u64, Option<Largest>)> {

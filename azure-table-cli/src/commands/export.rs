@@ -57,6 +57,7 @@ pub(crate) async fn table(
         filter: args.filter.clone(),
         select: args.select.clone(),
         parallel: args.parallel.into(),
+        rate: args.rate,
         interrupt,
         progress: Progress::new(globals.quiet, args.label(), args.expect)
             .with_requests(&globals.connection.requests),

@@ -28,9 +28,9 @@ use source::saved_rows;
 
 pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Result<()> {
     table_name::check(&task.service, &task.table)?;
-    let plan = task.source().keys().plan()?;
+    let plan = task.source(&options).keys().plan()?;
     if options.dry_run {
-        let rows = task.count(&Interrupt::install()?, globals).await?;
+        let rows = task.count(&options, &Interrupt::install()?, globals).await?;
         let mut out = Out::new();
         out.put(&format!("{plan}\n{}\n", task.found(rows)))?;
         out.flush()?;
@@ -45,7 +45,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
             let rows = task.save(&mut saved, &options, &interrupt, globals).await?;
             (rows, Some(saved))
         }
-        None => (task.count(&interrupt, globals).await?, None),
+        None => (task.count(&options, &interrupt, globals).await?, None),
     };
     note(globals, &format!("{plan}\n{}", task.found(rows)));
     task.check_limit(rows, &options)?;
@@ -56,9 +56,10 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     let saved = saved.map(SavedRows::keep).transpose()?;
     let found = match &saved {
         Some(path) => saved_rows(path, rows),
-        None => task.source().rows(&task.change),
+        None => task.source(&options).rows(&task.change),
     };
-    let bulk = task.source().table.bulk().concurrency(options.concurrency.into());
+    let bulk = task.source(&options).table.bulk().concurrency(options.concurrency.into());
+    let bulk = options.rate.limit_run(bulk);
     let run = Run {
         // The file has no other version.
         any_version: options.force && options.save.is_none(),

@@ -74,7 +74,7 @@ pub(crate) async fn table(
     let progress = Progress::new(globals.quiet, args.label("import"), total)
         .with_requests(&globals.connection.requests);
     let bulk = table.bulk().concurrency(args.concurrency.into()).resume(position.bulk.clone());
-    let bulk = show(bulk, progress.clone());
+    let bulk = show(args.rate.limit_run(bulk), progress.clone());
     let save_every = args.save_every;
     let rows = SharedRows::new(refused, unknown);
     let is_resumed = position.bulk != Checkpoint::new();

@@ -8,6 +8,7 @@ use azure_table_client::{DynamicEntity, TableServiceClient};
 use crate::args::{Globals, Query as Arguments};
 use crate::failure::Result;
 use crate::output::{Out, Rows};
+use crate::pacer::Pacer;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
@@ -18,8 +19,13 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     }
     let mut rows = Rows::new(args.output, args.system, &args.select);
     let mut pages = query(&service, &args).pages();
+    let mut pacer = Pacer::new(args.rate);
     while let Some(page) = pages.next().await {
         for row in page? {
+            if let Some(wait) = pacer.wait() {
+                rows.flush()?;
+                wait.await;
+            }
             rows.put(&row)?;
         }
         // A page may take long, and its rows are shown before the next one.

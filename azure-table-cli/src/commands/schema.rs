@@ -9,13 +9,13 @@ mod report;
 mod rust;
 
 use azure_table_client::DynamicEntity;
-use azure_table_client::client::EntityStream;
-use futures_util::TryStreamExt as _;
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 
 use crate::args::{Globals, Sample, Schema};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Out;
+use crate::pacer::Pacer;
 use crate::progress::{Progress, counted};
 use kinds::Rows;
 
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
 
 /// The rows of the sample, which are not read yet.
 struct Scan {
-    rows: EntityStream<DynamicEntity>,
+    rows: BoxStream<'static, Result<DynamicEntity>>,
     progress: Progress,
 }
 
@@ -67,7 +67,8 @@ impl Scan {
         }
         let progress = Progress::new(globals.quiet, "schema", None)
             .with_requests(&globals.connection.requests);
-        Ok(Self { rows: query.stream(), progress })
+        let rows = query.stream().map_err(Failure::from).boxed();
+        Ok(Self { rows: Pacer::new(args.rate).stream(rows), progress })
     }
 
     /// Passes the rows on, until the end or until the user interrupts it.

@@ -17,10 +17,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::frontier::{Frontier, Refused, RowState, Saved};
 use super::source::{Read, Source};
 use super::stop::Stop;
+use crate::args::Rate;
 use crate::commands::import::Mode;
 use crate::failure::{Exit, Result};
 use crate::interrupt::Interrupt;
 use crate::key_order;
+use crate::pacer::Pacer;
 use crate::progress::Progress;
 use crate::run_files::checkpoint::CheckpointFile;
 use crate::run_files::row_list::RowList;
@@ -41,6 +43,7 @@ pub(super) struct Run {
     pub(super) has_key_order: bool,
     pub(super) mode: Mode,
     pub(super) concurrency: usize,
+    pub(super) rate: Rate,
     pub(super) give_up_after: Duration,
     pub(super) is_resumed: bool,
     /// The time between two saves of the checkpoint.
@@ -188,6 +191,7 @@ impl Run {
         let later =
             if self.has_key_order { self.in_order(later, saved.position, shared) } else { later };
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
+        let reads = Pacer::new(self.rate).stream(reads.boxed());
         let (mode, shared, progress) = (self.mode, Arc::clone(shared), self.progress.clone());
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
             let (shared, progress) = (Arc::clone(&shared), progress.clone());
@@ -272,7 +276,7 @@ impl Run {
             progress.add_bytes(now.bytes - bytes);
             bytes = now.bytes;
         };
-        let bulk = self.target.bulk().concurrency(self.concurrency);
+        let bulk = self.rate.limit_run(self.target.bulk().concurrency(self.concurrency));
         let bulk = bulk.give_up_after(self.give_up_after);
         let bulk = bulk.on_row(on_row).on_progress(on_progress);
         if self.is_resumed { bulk.may_repeat() } else { bulk }

@@ -12,6 +12,7 @@ use crate::args::Diff;
 use crate::failure::{Failure, Result};
 use crate::format::{self, Format};
 use crate::key_order::{advice, compare};
+use crate::pacer::Pacer;
 use crate::progress::Progress;
 use crate::side_table::SideTable;
 use crate::sort::Sorter;
@@ -64,7 +65,8 @@ async fn of_table(
         ranges => query.parallel(ranges).stream(),
     };
     let shown = progress.clone();
-    let rows = rows.map_err(Failure::from).inspect_ok(move |_| shown.add_rows(1)).boxed();
+    let rows = Pacer::new(args.rate).stream(rows.map_err(Failure::from).boxed());
+    let rows = rows.inspect_ok(move |_| shown.add_rows(1)).boxed();
     let rows = if table.has_key_order() { rows } else { sorted(rows).await? };
     Ok(in_order(rows, format!("table {}", table.rows.name()), advice(option)))
 }

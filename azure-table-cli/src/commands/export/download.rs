@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 use azure_table_client::client::{EntityStream, Query};
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{DynamicEntity, EntityKey, TableClient};
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 
 use super::position::Position;
+use crate::args::Rate;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
 use crate::key_order::{self, advice};
+use crate::pacer::Pacer;
 use crate::progress::{Progress, counted};
 use crate::run_files::checkpoint::CheckpointFile;
 
@@ -25,6 +27,7 @@ pub(super) struct Download {
     pub(super) select: Vec<String>,
     /// The number of key ranges that are read concurrently.
     pub(super) parallel: usize,
+    pub(super) rate: Rate,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,
     /// The time between two saves of the checkpoint.
@@ -50,7 +53,7 @@ impl Download {
 
     async fn write_all(&self, writer: &mut dyn RowWriter) -> Result<u64> {
         let mut stop = pin!(self.interrupt.wait());
-        let mut rows = pin!(self.rows(None)?);
+        let mut rows = self.rows(None)?;
         let mut count = 0_u64;
         loop {
             let row = tokio::select! {
@@ -112,7 +115,7 @@ impl Download {
     /// Returns the exit code if a signal interrupts it.
     async fn fill(&self, sink: &mut Sink<'_>) -> Result<Option<Exit>> {
         let mut stop = pin!(self.interrupt.wait());
-        let mut rows = pin!(self.rows(sink.position.after.as_ref())?);
+        let mut rows = self.rows(sink.position.after.as_ref())?;
         loop {
             let row = tokio::select! {
                 biased;
@@ -143,13 +146,11 @@ impl Download {
     }
 
     /// The rows in key order, after this key.
-    fn rows(
-        &self,
-        after: Option<&EntityKey>,
-    ) -> Result<impl Stream<Item = Result<DynamicEntity>> + use<>> {
+    fn rows(&self, after: Option<&EntityKey>) -> Result<BoxStream<'static, Result<DynamicEntity>>> {
         let streams = self.queries(after)?.into_iter().map(|query| self.stream(query));
         let streams: Vec<_> = streams.collect();
-        Ok(stream::iter(streams).flatten().map(|row| row.map_err(Failure::from)))
+        let rows = stream::iter(streams).flatten().map(|row| row.map_err(Failure::from));
+        Ok(Pacer::new(self.rate).stream(rows.boxed()))
     }
 
     fn stream(&self, query: Query<DynamicEntity>) -> EntityStream<DynamicEntity> {

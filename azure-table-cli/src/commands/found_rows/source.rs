@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use azure_table_client::client::Query;
+use azure_table_client::client::{EntityStream, Query};
 use azure_table_client::{DynamicEntity, ETag, TableClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 use super::change::Change;
 use super::saved_rows::SavedRows;
+use crate::args::Rate;
 use crate::commands::import::read_file;
 use crate::commands::keys::Keys;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Format, name_of};
+use crate::pacer::Pacer;
 use crate::progress::Progress;
 
 /// Rows with the versions that were read.
@@ -21,6 +23,7 @@ pub(super) type Found = BoxStream<'static, Result<(DynamicEntity, ETag)>>;
 pub(super) struct Source {
     pub(super) table: TableClient<DynamicEntity>,
     pub(super) filter: Option<String>,
+    pub(super) rate: Rate,
 }
 
 impl Source {
@@ -37,9 +40,14 @@ impl Source {
         }
     }
 
+    /// The results of a query, at the rate of the command.
+    fn paced<T: Send + 'static>(&self, rows: EntityStream<T>) -> BoxStream<'static, Result<T>> {
+        Pacer::new(self.rate).stream(rows.map_err(Failure::from).boxed())
+    }
+
     /// Counts the rows.
     pub(super) async fn count(&self, progress: &Progress) -> Result<u64> {
-        let mut keys = self.keys().select(|keys| keys.partition).stream();
+        let mut keys = self.paced(self.keys().select(|keys| keys.partition).stream());
         let mut count = 0;
         while keys.try_next().await?.is_some() {
             count += 1;
@@ -55,7 +63,7 @@ impl Source {
         limit: Option<u64>,
         progress: &Progress,
     ) -> Result<u64> {
-        let mut rows = self.filtered(self.table.query()).stream();
+        let mut rows = self.paced(self.filtered(self.table.query()).stream());
         let mut count = 0;
         while let Some(row) = rows.try_next().await? {
             if limit.is_none_or(|limit| count < limit) {
@@ -76,11 +84,11 @@ impl Source {
             } else {
                 query.select_names(set.properties().map(|(name, _)| name))
             };
-            return query.with_etags().stream().map_err(Failure::from).boxed();
+            return self.paced(query.with_etags().stream());
         }
         let keys = self.keys().select(|keys| (keys.partition, keys.row)).with_etags();
         let row = |((partition, row), etag)| (DynamicEntity::new(partition, row), etag);
-        keys.stream().map_ok(row).map_err(Failure::from).boxed()
+        self.paced(keys.stream()).map_ok(row).boxed()
     }
 }
 

@@ -36,8 +36,9 @@ pub(in crate::commands) enum Consent {
 }
 
 impl Task {
-    pub(super) fn source(&self) -> Source {
-        Source { table: self.service.table_named(&self.table), filter: self.filter.clone() }
+    pub(super) fn source(&self, options: &FoundRows) -> Source {
+        let table = self.service.table_named(&self.table);
+        Source { table, filter: self.filter.clone(), rate: options.rate }
     }
 
     /// Checks that the question can be answered, and that `--yes` has a limit.
@@ -79,9 +80,14 @@ impl Task {
     }
 
     /// Counts the rows.
-    pub(super) async fn count(&self, interrupt: &Interrupt, globals: &Globals) -> Result<u64> {
+    pub(super) async fn count(
+        &self,
+        options: &FoundRows,
+        interrupt: &Interrupt,
+        globals: &Globals,
+    ) -> Result<u64> {
         let progress = first_pass("count", globals);
-        let rows = interrupt.stops(self.source().count(&progress)).await;
+        let rows = interrupt.stops(self.source(options).count(&progress)).await;
         progress.finish();
         rows
     }
@@ -95,7 +101,8 @@ impl Task {
         globals: &Globals,
     ) -> Result<u64> {
         let progress = first_pass("save", globals);
-        let rows = interrupt.stops(self.source().save(file, options.max_rows, &progress)).await;
+        let rows =
+            interrupt.stops(self.source(options).save(file, options.max_rows, &progress)).await;
         progress.finish();
         rows
     }
