@@ -35,6 +35,7 @@ mod program;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod proxy;
+mod rate;
 mod row_lists;
 mod rows;
 mod run_files;

@@ -160,6 +160,21 @@ fn counts_of_a_table_and_of_its_partitions() {
 }
 
 #[test]
+fn an_import_with_a_rate() {
+    let shell = Shell::new();
+    let prepared = shell.run(
+        r#"set -e
+        azure-table create Blogs -q
+        for row in $(seq 1000); do
+            echo "{\"PartitionKey\":\"Channel9\",\"RowKey\":\"$row\",\"Rating\":$((row % 5))}"
+        done > blogs.jsonl
+        echo ready"#,
+    );
+    assert!(prepared.ends_with("ready\n"), "{prepared}");
+    shell.play("docs/cookbook.md", &read("docs/cookbook.md"));
+}
+
+#[test]
 fn the_permissions_of_a_signature() {
     let shell = Shell::new();
     let prepared = shell.run("azure-table create Blogs -q; azure-table sas --table Blogs -p r --expires 1h --http > token");
