@@ -51,7 +51,12 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
     let replaced = || {
         let temporary = with_suffix(path, TEMPORARY);
-        let mut file = File::create(&temporary)?;
+        // A link in its place would lead elsewhere.
+        match fs::remove_file(&temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         drop(file);

@@ -126,8 +126,11 @@ fn generators_in_the_program_draw_only_what_proves_nothing() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.file_stem().unwrap() == "tests" {
+                continue;
+            }
             if path.is_dir() {
-                folders.extend((path.file_name().unwrap() != "tests").then_some(path));
+                folders.push(path);
             } else if fs::read_to_string(&path).unwrap().contains("fastrand") {
                 let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
                 found.push(path.replace(std::path::MAIN_SEPARATOR, "/"));

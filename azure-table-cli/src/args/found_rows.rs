@@ -15,7 +15,7 @@ pub(crate) struct FoundRows {
     /// If more rows match at the beginning, nothing is written. Without --yes, the limit is the number in the question.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_rows: Option<u64>,
-    /// Keep the whole rows in this new file (.jsonl) first; `import` restores them
+    /// Keep the whole rows in this new file (.jsonl) first; `import` restores them, and replaces later changes
     ///
     /// Only the rows in the file are written, and only in the version that the file has.
     #[arg(long, value_name = "FILE")]
@@ -83,7 +83,7 @@ pub(super) fn filter(text: &str) -> Result<String, &'static str> {
     let has_no_condition = Filter::parse(text).is_ok_and(|filter| filter.comparisons() == 0);
     if text.trim().is_empty() || has_no_condition {
         return Err(
-            "without a condition it matches all rows; `truncate` deletes all rows of a table",
+            "without a condition it matches all rows; `truncate` deletes them, and \"PartitionKey ge ''\" names them",
         );
     }
     Ok(text.to_owned())

@@ -15,6 +15,8 @@ const ACCOUNT: u32 = 20_000;
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Rate {
     /// Maximum number of rows per second that are read from a table or written to one
+    ///
+    /// With --all-tables, it is that of each table.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
     /// Time within which the rate grows evenly from a tenth of --rate to --rate

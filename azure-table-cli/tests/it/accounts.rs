@@ -256,4 +256,12 @@ async fn a_link_does_not_lead_out_of_the_folder() {
         let error = emulator.run(command).failed(2);
         assert!(error.contains("Blogs.jsonl is not a regular file"), "{error}");
     }
+    // A file that the import itself writes.
+    fs::remove_file(&file).unwrap();
+    fs::rename(folder.path().join("outside.jsonl"), &file).unwrap();
+    fs::write(folder.path().join("precious"), "precious").unwrap();
+    let temporary = folder.path().join("backup").join("import.checkpoint.tmp");
+    std::os::unix::fs::symlink("../precious", temporary).unwrap();
+    emulator.run(&["import", &backup, "--all-tables", "--replace"]).done();
+    assert_eq!(fs::read_to_string(folder.path().join("precious")).unwrap(), "precious");
 }

@@ -256,3 +256,29 @@ async fn refused_rows_do_not_stop_an_import() {
     let error = cosmos.run(&[&import[..], &["--replace"]].concat()).failed(2);
     assert!(error.contains("Blogs.jsonl.refused, a list of an earlier run"), "{error}");
 }
+
+/// The checkpoint of a table counts the rows that another run has sent, perhaps to a table that is gone.
+#[tokio::test]
+async fn the_checkpoint_of_another_run_is_not_used() {
+    let backup = Backup::new().await;
+    backup.target.add_faults(SLOW);
+    let mut import = backup.import().arg("--concurrency").arg("1").spawn().unwrap();
+    let checkpoint = Path::new(&backup.path).join("Large.jsonl.checkpoint");
+    wait_for(&mut import, &checkpoint, "{").await;
+    let begin = fs::read_to_string(&checkpoint).unwrap();
+    while fs::read_to_string(&checkpoint).is_ok_and(|text| text == begin) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    import.kill().unwrap();
+    import.wait().unwrap();
+    backup.target.end_faults();
+    for table in ["Blogs", "Large"] {
+        backup.target.run(&["drop", table, "--yes"]).done();
+    }
+    fs::remove_file(Path::new(&backup.path).join("import.checkpoint")).unwrap();
+    assert!(checkpoint.exists());
+    let end = Run::of(&backup.import().output().unwrap());
+    assert_eq!(end.code, Some(0), "{end:?}");
+    assert!(end.err.contains("Large.jsonl.checkpoint of another run is not used"), "{end:?}");
+    assert_same(&backup.source, &backup.target, &[]);
+}

@@ -59,7 +59,9 @@ pub(crate) async fn run(
     }
     checkpoint.save(&stages)?;
     let each = without_questions(globals);
-    stages.run(&checkpoint, async |table| copy.table(table, &files, &each).await).await?;
+    let checkpoint_of = |table: &str| files.path(table, "checkpoint");
+    let copy_table = async |table: &str| copy.table(table, &files, &each).await;
+    stages.run(&checkpoint, checkpoint_of, globals, copy_table).await?;
     checkpoint.remove()?;
     stages.conclude("copied", globals)
 }

@@ -50,7 +50,9 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     restore.confirm_lists(&stages, globals)?;
     checkpoint.save(&stages)?;
     let each = without_questions(globals);
-    stages.run(&checkpoint, async |table| restore.table(table, &each).await).await?;
+    let checkpoint_of = |table: &str| restore.checkpoint_of(table);
+    let import = async |table: &str| restore.table(table, &each).await;
+    stages.run(&checkpoint, checkpoint_of, globals, import).await?;
     restore.set_policies(globals).await?;
     checkpoint.remove()?;
     stages.conclude("imported", globals)

@@ -74,12 +74,21 @@ impl Stages {
     pub(super) async fn run(
         &mut self,
         checkpoint: &CheckpointFile,
+        checkpoint_of: impl Fn(&str) -> PathBuf,
+        globals: &Globals,
         mut command: impl AsyncFnMut(&str) -> Result<()>,
     ) -> Result<()> {
         let open = |stage: &Stage| matches!(stage, Stage::Pending | Stage::Begun);
-        let tables: Vec<_> = self.0.iter().filter(|(_, stage)| open(stage)).collect();
-        let tables: Vec<_> = tables.into_iter().map(|(table, _)| table.clone()).collect();
-        for table in tables {
+        let tables = self.0.iter().filter(|(_, stage)| open(stage));
+        let tables: Vec<_> = tables.map(|(table, stage)| (table.clone(), *stage)).collect();
+        for (table, before) in tables {
+            let own = checkpoint_of(&table);
+            if before == Stage::Pending && own.exists() {
+                // Another run has left it: its rows may not be in the target any more.
+                let text = format!("{} of another run is not used", own.display());
+                note(globals, &one_line(&text));
+                remove(&own)?;
+            }
             self.set(&table, Stage::Begun, checkpoint)?;
             let stage = match command(&table).await {
                 Ok(()) => Stage::Complete,
@@ -88,6 +97,10 @@ impl Stages {
                     Stage::Partial
                 }
                 Err(failure) => {
+                    if before == Stage::Pending && !own.exists() {
+                        // Nothing was written.
+                        self.set(&table, Stage::Pending, checkpoint)?;
+                    }
                     let complete = self.0.values().filter(|stage| !open(stage)).count();
                     return Err(stopped(&table, &failure, complete, self.0.len()));
                 }
