@@ -36,7 +36,7 @@ Examples:
   azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Edm.Int32=3
   azure-table put Blogs --json row.json
 
-Types: Edm.String (default), Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid, Edm.Binary (base64)")]
+Types: Edm.String (default), Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime (2009-04-14T00:00:00Z), Edm.Guid, Edm.Binary (base64)")]
 pub(crate) struct Put {
     #[command(flatten)]
     pub(crate) row: Row,

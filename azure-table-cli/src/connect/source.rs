@@ -76,6 +76,11 @@ fn read(text: &str, origin: String) -> Result<Target> {
     if text.is_empty() {
         return Err(Failure::usage(format!("{origin} is empty: a connection string is expected")));
     }
+    if ["sv=", "?sv=", "sig=", "?sig="].iter().any(|begin| text.starts_with(begin)) {
+        return Err(Failure::usage(format!(
+            "{origin} is a signature without an address: `azure-table sas --url` prints both"
+        )));
+    }
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return Ok(Target::of_text(text, origin));
     }
@@ -134,6 +139,14 @@ mod tests {
             let error = bad.parse::<Source>().unwrap_err();
             assert!(!error.contains("SECRET"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_signature_alone_is_no_account() {
+        let Err(failure) = read("sv=2019-02-02&sp=r&sig=AAAA", "here".to_owned()) else { panic!() };
+        let expected =
+            "here is a signature without an address: `azure-table sas --url` prints both";
+        assert_eq!(failure.message(), expected);
     }
 
     #[test]

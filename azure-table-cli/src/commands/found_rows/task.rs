@@ -43,9 +43,6 @@ impl Task {
 
     /// Checks that the question can be answered, and that `--yes` has a limit.
     pub(super) fn check_consent(&self, options: &FoundRows, globals: &Globals) -> Result<()> {
-        if globals.yes && options.max_rows.is_none() {
-            return Err(Failure::usage("--yes requires --max-rows ROWS, the limit on the rows"));
-        }
         if !self.is_unasked(globals) && !has_terminal() {
             let force = if self.consent == Consent::Name { "--force " } else { "" };
             let verb = self.change.verb();
@@ -53,6 +50,9 @@ impl Task {
                 "not confirmed: {verb} rows of {}? (pass {force}--yes --max-rows ROWS to do it without a terminal)",
                 self.table
             )));
+        }
+        if globals.yes && options.max_rows.is_none() {
+            return Err(Failure::usage("--yes requires --max-rows ROWS, the limit on the rows"));
         }
         Ok(())
     }

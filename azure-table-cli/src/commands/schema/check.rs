@@ -19,7 +19,7 @@ use azure_table_patterns::schema::Snapshot;
 use serde_json::json;
 
 use super::{End, Scan};
-use crate::args::{Globals, Lines, Schema as Arguments};
+use crate::args::{Globals, Lines, Sample, Schema as Arguments};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{Out, note, without_controls};
 use crate::progress::{counted, grouped};
@@ -50,7 +50,8 @@ pub(super) async fn run(
     let flushed = out.flush().map_err(Failure::or_different);
     let end = end?;
     flushed?;
-    conclude(end, unreadable, globals)
+    let is_sample = matches!(args.sample, Sample::First(most) if most.get() == end.rows);
+    conclude(end, unreadable, is_sample, globals)
 }
 
 /// Reads a Rust file or a snapshot.
@@ -86,9 +87,10 @@ fn line(key: &EntityKey, problem: &Problem, lines: Lines) -> String {
     }
 }
 
-fn conclude(end: End, unreadable: u64, globals: &Globals) -> Result<()> {
+fn conclude(end: End, unreadable: u64, is_sample: bool, globals: &Globals) -> Result<()> {
     end.conclude()?;
-    let rows = counted(end.rows, "row");
+    let sample = if is_sample { " (the sample; --sample all reads every row)" } else { "" };
+    let rows = format!("{}{sample}", counted(end.rows, "row"));
     if unreadable == 0 {
         note(globals, &format!("all readable: {rows}"));
         return Ok(());
