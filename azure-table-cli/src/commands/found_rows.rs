@@ -1,8 +1,8 @@
 //! The rows that a query finds, for `delete --filter`, `update` and `truncate`.
 //!
 //! A first pass counts the rows, or saves them. After the question, a second pass reads them from the table or from the saved
-//! file, and writes them by a bulk run. There is no checkpoint: deleted rows match no more, and an update skips rows that have
-//! the values.
+//! file, and writes them by a bulk run. A repeated command continues without a checkpoint: deleted rows no longer match, and an
+//! update skips rows that already have the values.
 
 mod change;
 mod conclusion;

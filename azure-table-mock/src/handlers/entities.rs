@@ -141,19 +141,19 @@ pub(super) fn reply_to_write(
     inserts: bool,
     written: &AppliedWrite,
 ) -> ResponseDraft {
-    let AppliedWrite { key, row: Some(row) } = written else {
-        return ResponseDraft::no_content();
+    let mut reply = match written {
+        AppliedWrite { key, row: Some(row) } if inserts => {
+            exchange.body_of_creation(table, Item::Entity(&key.partition, row))
+        }
+        _ => ResponseDraft::no_content(),
     };
-    let mut reply = if inserts {
-        exchange.created(table, Item::Entity(&key.partition, row))
-    } else {
-        ResponseDraft::no_content()
-    };
-    reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
+    put_headers_of_write(exchange, table, inserts, written, |name, value| {
+        reply.text_header(name.clone(), value);
+    });
     reply
 }
 
-/// Passes the headers of that reply to `put`, in their order, if the reply has no body.
+/// Passes the headers of that reply to `put`, in their order, without that of the media type.
 pub(super) fn put_headers_of_write(
     exchange: &Exchange<'_>,
     table: &str,

@@ -66,17 +66,20 @@ impl<'a> Exchange<'a> {
 
     /// The reply to an operation that created an item of this set.
     pub(super) fn created(&self, set: &str, item: Item<'_>) -> ResponseDraft {
-        let mut reply = match self.preference {
-            Preference::ReturnNoContent => ResponseDraft::no_content(),
-            _ => {
-                let body = self.payload(set, None).one(item);
-                ResponseDraft::with_body(StatusCode::CREATED, self.format, body)
-            }
-        };
+        let mut reply = self.body_of_creation(set, item);
         self.put_headers_of_creation(set, item, |name, value| {
             reply.text_header(name.clone(), value);
         });
         reply
+    }
+
+    /// That reply without its headers.
+    pub(super) fn body_of_creation(&self, set: &str, item: Item<'_>) -> ResponseDraft {
+        if self.preference == Preference::ReturnNoContent {
+            return ResponseDraft::no_content();
+        }
+        let body = self.payload(set, None).one(item);
+        ResponseDraft::with_body(StatusCode::CREATED, self.format, body)
     }
 
     /// Passes the headers of that reply to `put`, in their order.

@@ -96,6 +96,7 @@ pub struct MessageWriter<'o> {
 }
 
 impl MessageWriter<'_> {
+    /// Writes a header. Its value must not contain a line break.
     pub fn header(&mut self, name: &str, value: &[u8]) {
         push_header(self.out, name, value);
     }
