@@ -7,8 +7,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::args::Rate;
 
-/// The maximum number of rows that pass at once, and the time whose rows do.
+/// The maximum number of rows that pass at once.
 const ROWS_AT_ONCE: f64 = 100.0;
+/// The seconds whose rows pass at once, up to this maximum.
 const AT_ONCE: f64 = 0.25;
 /// The share of the rate at which a ramp begins.
 const BEGINNING: f64 = 0.1;

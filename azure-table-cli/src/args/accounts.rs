@@ -12,10 +12,10 @@ use crate::commands::accounts::Pattern;
 pub(crate) struct Selection {
     /// With --all-tables, only the tables whose names match the pattern; can be repeated
     ///
-    /// `*` is any text and `?` any character; upper and lower case are equal. A pattern without a table is an error.
+    /// `*` is any text and `?` any character; upper and lower case are equal. A pattern that matches no table is an error.
     #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table")]
     pub(crate) include: Vec<Pattern>,
-    /// With --all-tables, not the tables whose names match the pattern; can be repeated
+    /// With --all-tables, skip the tables whose names match the pattern; can be repeated
     #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table")]
     pub(crate) exclude: Vec<Pattern>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct Bench {
     /// Create the table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
-    /// Print the phases and the most requests of each, without sending them
+    /// Print the phases and the maximum number of requests of each, without sending them
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Form of the results

@@ -49,7 +49,7 @@ pub(crate) struct Export {
     /// List the tables, and export nothing
     #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
     pub(crate) dry_run: bool,
-    /// Do not read access policies, which needs the key of the account
+    /// Skip the access policies: reading them needs the key of the account
     #[arg(long, requires = "all_tables", conflicts_with = "table")]
     pub(crate) no_policies: bool,
     /// Format [default: by the name of the file; jsonl for standard output]
@@ -143,7 +143,7 @@ pub(crate) struct Import {
     /// List the tables that would be created or written to, and send no write
     #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
     pub(crate) dry_run: bool,
-    /// Do not set access policies, which needs the key of the account
+    /// Skip the access policies: setting them needs the key of the account
     #[arg(long, requires = "all_tables", conflicts_with = "table")]
     pub(crate) no_policies: bool,
     /// Operation on each row

@@ -14,8 +14,8 @@ Examples:
   azure-table sas --table Blogs --policy readers
   azure-table policies remove Blogs readers
 
-A table has up to five. The service reads a changed policy within 30 seconds. It replaces all of them at once: a change that \
-another program makes at the same time may be lost.")]
+A table has up to five policies. A change takes effect within 30 seconds. Each change replaces all policies of the table: a \
+change that another program makes at the same time may be lost.")]
 pub(crate) struct Policies {
     #[command(subcommand)]
     pub(crate) action: PolicyAction,

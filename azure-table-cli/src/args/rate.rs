@@ -16,7 +16,7 @@ const ACCOUNT: u32 = 20_000;
 pub(crate) struct Rate {
     /// Maximum number of rows per second that are read from a table or written to one
     ///
-    /// With --all-tables, it is that of each table.
+    /// With --all-tables, the limit applies to each table separately.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
     /// Time within which the rate grows evenly from a tenth of --rate to --rate

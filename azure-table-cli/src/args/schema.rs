@@ -14,8 +14,9 @@ use super::rate::Rate;
 /// Reads the first rows in key order, which may differ from later ones; --sample all reads the whole table. Ctrl-C ends the
 /// reading: the command prints the result of the rows so far, and exits with 130.
 ///
-/// Kinds are rows of one table with different columns. Without --kind, the text column of every row with 2 to 20 values, on
-/// average in two rows or more, that decides for the most columns whether a row has them is the discriminator.
+/// The rows of a table can be of several kinds, with different columns. Without --kind, the command looks for the
+/// discriminator: a text column that every row has, with 2 to 20 different values and on average at least two rows for each
+/// value. Of several such columns, it uses the one that determines the presence of the most other columns.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -12,9 +12,10 @@ const KEY: &str = "AZURE_STORAGE_KEY";
 const SAS: &str = "AZURE_STORAGE_SAS_TOKEN";
 const ENDPOINT: &str = "AZURE_STORAGE_SERVICE_ENDPOINT";
 
-/// The address of an account in the public cloud. `origin` is the option or the variable that names the account.
+/// Returns the address of an account in the public cloud. `origin` is the option or the variable that names the account.
 pub(super) fn public_endpoint(account: &str, origin: &str) -> Result<String> {
-    if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+    if account.is_empty() || !account.bytes().all(is_allowed) {
         // The text is not repeated: it may be a secret.
         return Err(Failure::usage(format!("{origin} is not the name of an account")));
     }
@@ -126,8 +127,10 @@ mod tests {
         assert_eq!(text, expected);
         let text = of_account(Some("b"), Some("https://x"), &all).unwrap();
         assert_eq!(text, "AccountName=b;AccountKey=AAAA;TableEndpoint=https://x");
-        let Err(failure) = of_account(Some("a.b?sig=AAAA"), None, &all) else { panic!() };
-        assert_eq!(failure.message(), "--account is not the name of an account");
+        for bad in ["a.b?sig=AAAA", ""] {
+            let Err(failure) = of_account(Some(bad), None, &all) else { panic!("{bad}") };
+            assert_eq!(failure.message(), "--account is not the name of an account");
+        }
     }
 
     #[test]

@@ -76,7 +76,9 @@ fn read(text: &str, origin: String) -> Result<Target> {
     if text.is_empty() {
         return Err(Failure::usage(format!("{origin} is empty: a connection string is expected")));
     }
-    if ["sv=", "?sv=", "sig=", "?sig="].iter().any(|begin| text.starts_with(begin)) {
+    let parameters = text.strip_prefix('?').unwrap_or(text);
+    let names = ["sv=", "sig=", "sp=", "st=", "se=", "si=", "ss=", "tn="];
+    if names.iter().any(|name| parameters.starts_with(name)) {
         return Err(Failure::usage(format!(
             "{origin} is a signature without an address: `azure-table sas --url` prints both"
         )));
@@ -142,11 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_alone_is_no_account() {
-        let Err(failure) = read("sv=2019-02-02&sp=r&sig=AAAA", "here".to_owned()) else { panic!() };
-        let expected =
-            "here is a signature without an address: `azure-table sas --url` prints both";
-        assert_eq!(failure.message(), expected);
+    fn a_signature_without_an_address_is_refused() {
+        for text in ["sv=2019-02-02&sp=r&sig=AAAA", "?sp=r&sv=2019-02-02&sig=AAAA"] {
+            let Err(failure) = read(text, "here".to_owned()) else { panic!("{text}") };
+            let expected =
+                "here is a signature without an address: `azure-table sas --url` prints both";
+            assert_eq!(failure.message(), expected);
+        }
     }
 
     #[test]

@@ -8,19 +8,19 @@ use crate::limits::TRANSACTION_OPERATIONS;
 
 /// The share of the rate at which a ramp begins.
 const BEGINNING: f64 = 0.1;
-/// The time whose rows may be sent at once. A service that counts the rows of each second then accepts a run at its limit,
+/// The seconds whose rows may be sent at once. A service that counts the rows of each second then accepts a run at its limit,
 /// even if timers are late.
 const AT_ONCE: f64 = 0.25;
 /// The delay of a late timer or a slow input that later rows make up for.
 const SLACK: Duration = Duration::from_millis(100);
 
 impl<T: TableEntity> Bulk<T> {
-    /// Sets the maximum number of rows that the run sends per second, from 1, and the time within which it reaches this
-    /// rate.
+    /// Sets the maximum number of rows that the run sends per second, and the time within which it reaches this rate.
     ///
-    /// The rate grows evenly from a tenth: the service moves busy partitions to other servers, which takes time.
-    /// [`Duration::ZERO`] begins at the maximum. Without a maximum, only throttling slows the run down. Rows that are
-    /// sent again count again. Below 400 rows per second, a transaction has at most the rows of a quarter of a second.
+    /// A maximum of 0 counts as 1. The rate grows evenly from a tenth of the maximum, since the service moves busy
+    /// partitions to other servers, which takes time. With [`Duration::ZERO`], the run begins at the maximum. Without a
+    /// maximum, only throttling slows the run down. Rows that are sent again count again. Below 400 rows per second, a
+    /// transaction has at most the rows of a quarter of a second.
     ///
     /// ```
     /// # use std::time::Duration;

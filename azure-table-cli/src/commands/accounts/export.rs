@@ -126,6 +126,7 @@ impl Backup {
             self.manifest.tables[at] = match self.table(entry.clone(), &globals).await {
                 Ok(entry) => entry,
                 Err(failure) if failure.exit() == Exit::NotFound && !self.has(&table).await? => {
+                    let table = one_line(&table);
                     note(&globals, &format!("the table {table} was deleted: it is not exported"));
                     self.remove_files(&entry)?;
                     Entry { state: State::Deleted, ..entry }
@@ -188,7 +189,8 @@ impl Backup {
         let tables = &self.manifest.tables;
         let rows = tables.iter().map(|entry| entry.rows).sum();
         let is_deleted = |entry: &&Entry| entry.state == State::Deleted;
-        let deleted: Vec<_> = tables.iter().filter(is_deleted).map(|entry| &*entry.table).collect();
+        let deleted: Vec<_> =
+            tables.iter().filter(is_deleted).map(|entry| one_line(&entry.table)).collect();
         let exported = counted((tables.len() - deleted.len()) as u64, "table");
         let message = format!("{exported} exported, {}", counted(rows, "row"));
         if deleted.is_empty() {

@@ -29,7 +29,7 @@ pub(super) struct Manifest {
     pub(super) endpoint: String,
     /// The time before the tables were listed.
     pub(super) started: String,
-    /// The time of the last row; `None` in an unfinished backup.
+    /// The time after the last table was exported; `None` in an unfinished backup.
     pub(super) finished: Option<String>,
     pub(super) tables: Vec<Entry>,
     /// The hash of the other members.

@@ -21,7 +21,7 @@ enum Stage {
     /// The run may have written rows.
     Begun,
     Complete,
-    /// Over, and some rows were refused, or the table was deleted in the source.
+    /// The table has ended, but some rows were refused, or the table was deleted in the source.
     Partial,
 }
 
@@ -70,7 +70,8 @@ impl Stages {
         checkpoint.save(self)
     }
 
-    /// Runs the command of each table that is not complete. A table in part does not end the run; any other failure does.
+    /// Runs the command of each table that is pending or begun. A failure with [`Exit::Partial`] does not end the run;
+    /// any other failure does.
     pub(super) async fn run(
         &mut self,
         checkpoint: &CheckpointFile,

@@ -59,7 +59,8 @@ pub(super) fn unfinished(manifest: &Manifest) -> Option<String> {
     }
     let pending = manifest.tables.iter().filter(|entry| entry.state == State::Pending).count();
     let pending = counted(pending as u64, "table");
-    Some(format!("the backup is unfinished, {pending} left: continue it with export --resume"))
+    let next = "continue it with export --all-tables --resume";
+    Some(format!("the backup is unfinished, {pending} left: {next}"))
 }
 
 /// Compares the files of these tables with their checksums. Returns a line for each problem.
@@ -105,8 +106,8 @@ fn unknown(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     let mut unknown = Vec::new();
     for file in fs::read_dir(folder).map_err(failed)? {
         let name = file.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        let is_of_account = name == manifest::NAME
-            || [EXPORT, IMPORT].iter().any(|checkpoint| is_run_file(checkpoint, &name));
+        let is_of_account =
+            [manifest::NAME, EXPORT, IMPORT].iter().any(|file| is_run_file(file, &name));
         let is_of_run = |suffix: &&str| {
             name.strip_suffix(*suffix).is_some_and(|file| tables.contains_key(file))
         };

@@ -7,14 +7,14 @@ const THROTTLED_PERCENT: usize = 1;
 /// The share of the due requests below which the requests in flight count as too many, in percent.
 const SENT_PERCENT: u64 = 90;
 
-/// Returns the requests with `rows` in each that a rate requires in this time. The first one is due after half the time
-/// between two, so that the number is not biased.
+/// Returns the number of requests of `rows` rows each that `rate`, in rows per second, requires in this time. The first
+/// request is due after half of the interval between requests, so that the number is rounded to the nearest.
 pub(super) fn due(rate: u64, rows: u64, time: Duration) -> u64 {
     let halves = 2 * u128::from(rate) * time.as_micros() / (1_000_000 * u128::from(rows.max(1)));
     u64::try_from(halves.div_ceil(2)).unwrap_or(u64::MAX)
 }
 
-/// Returns the time at which the next request is due after this number.
+/// Returns the time from the start of the step at which the next request is due, after this number of requests.
 pub(super) fn due_at(rate: u64, rows: u64, requests: u64) -> Duration {
     let halves = 2 * u128::from(requests) + 1;
     let micros = halves * u128::from(rows) * 500_000;

@@ -21,7 +21,7 @@ impl Change {
         matches!(self, Self::Update { unset, .. } if !unset.is_empty())
     }
 
-    /// Whether a row, which has the properties that are set or removed, is as after the change.
+    /// Whether a row has the result of the change already. The row must have the properties that are set or removed.
     pub(super) fn is_done(&self, row: &DynamicEntity) -> bool {
         let Self::Update { set, unset } = self else { return false };
         set.properties().all(|(name, value)| row.value(name) == Some(value))
@@ -35,7 +35,7 @@ impl Change {
         version: IfMatch,
     ) -> BulkOperation<DynamicEntity> {
         let Self::Update { set, unset } = self else {
-            // The row of a lost response is gone, and that is the result that was asked for.
+            // After a lost response, the row may be missing already, which is the requested result.
             return BulkOperation::DeleteIfExists(row.key().clone(), version);
         };
         if !self.reads_whole_rows() {

@@ -48,7 +48,7 @@ impl Attributes {
         Ok(Self(words))
     }
 
-    /// Whether the attributes have this word alone or with a text.
+    /// Removes a word, and returns whether the attributes had it.
     pub(super) fn has(&mut self, name: &str) -> bool {
         self.take(name).is_some()
     }
@@ -64,9 +64,12 @@ impl Attributes {
         let Some(format) = word.text else {
             return Some(Key { fields: word.list.unwrap_or_default(), constant: None });
         };
-        let names = format.split('{').skip(1).filter_map(|part| part.split(['}', ':']).next());
+        // Two braces are the character itself.
+        let places = format.replace("{{", "");
+        let names = places.split('{').skip(1).filter_map(|part| part.split(['}', ':']).next());
         let fields: Vec<_> = names.map(str::to_owned).collect();
-        Some(Key { constant: fields.is_empty().then_some(format), fields })
+        let constant = || format.replace("{{", "{").replace("}}", "}");
+        Some(Key { constant: fields.is_empty().then(constant), fields })
     }
 
     /// The text of `name = "text"`.

@@ -12,7 +12,7 @@ use super::super::rename::RenameRule;
 use super::attributes::Attributes;
 use super::items::problem;
 use super::property::IGNORED_ON_FIELDS;
-use super::types::{argument, text_of};
+use super::types::{argument, last_word, text_of};
 
 /// Words on a struct or an enum without an effect on the rows that are read.
 pub(super) const IGNORED: [&str; 4] = ["crate", "index", "no_constructors", "on_null"];
@@ -55,6 +55,13 @@ impl Definitions {
         for variant in &data.variants {
             let mut attributes = Attributes::read(&variant.attrs)?;
             if attributes.has("other") {
+                let word = variant.fields.iter().next().and_then(|field| last_word(&field.ty));
+                if word.as_deref() != Some("DynamicEntity") {
+                    return Err(problem(
+                        variant.ident.span(),
+                        &"a variant for other kinds without DynamicEntity is not supported by --check",
+                    ));
+                }
                 kinds.has_other = true;
                 continue;
             }

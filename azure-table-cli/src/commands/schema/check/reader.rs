@@ -12,6 +12,7 @@ use azure_table_client::entity::schema::{
 
 use super::{form, several};
 use crate::output::shortened;
+use azure_table_protocol::entity::PARTS;
 
 const FOUND_WIDTH: usize = 60;
 
@@ -169,7 +170,7 @@ fn property_of(
         && several::parts(property, row).is_none()
     {
         let found = found(row.value(&column));
-        problems.push(Problem { column, expected: "Edm.Int32 (1 to 16)".to_owned(), found });
+        problems.push(Problem { column, expected: format!("Edm.Int32 (1 to {PARTS})"), found });
         return;
     }
     let columns = several::columns(property, row);

@@ -4,9 +4,7 @@ use azure_table_client::DynamicEntity;
 use azure_table_client::edm::EdmValue;
 use azure_table_client::entity::schema::{Layout, PropertySchema};
 use azure_table_client::limits;
-
-/// The most parts of a value.
-const PARTS: i32 = 16;
+use azure_table_protocol::entity::PARTS;
 
 /// Returns the columns of a field: those that the row must have, or has.
 pub(super) fn columns(property: &PropertySchema, row: &DynamicEntity) -> Vec<String> {
@@ -47,10 +45,12 @@ pub(super) fn number_column(property: &PropertySchema) -> Option<String> {
 }
 
 /// The number of parts; `None` if the row has an invalid one.
-pub(super) fn parts(property: &PropertySchema, row: &DynamicEntity) -> Option<i32> {
+pub(super) fn parts(property: &PropertySchema, row: &DynamicEntity) -> Option<usize> {
     match row.value(&number_column(property)?) {
         None => Some(1),
-        Some(EdmValue::Int32(number)) if (1..=PARTS).contains(number) => Some(*number),
+        Some(EdmValue::Int32(number)) => {
+            usize::try_from(*number).ok().filter(|number| (1..=PARTS).contains(number))
+        }
         Some(_) => None,
     }
 }

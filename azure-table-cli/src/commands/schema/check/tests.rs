@@ -312,4 +312,23 @@ fn other_attributes_and_types_are_refused() {
     let kinds = "#[derive(TableEntity)] #[table(discriminator_in_row_key)] enum A { B(B) }";
     let error = definition::schema(kinds, "", None).unwrap_err();
     assert!(error.contains("`discriminator_in_row_key` is not supported"), "{error}");
+    let kinds = format!(
+        "#[derive(TableEntity)] #[table(discriminator = \"Kind\")] enum A {{ B(B), #[table(other)] C(B) }} \
+         #[derive(TableEntity)] struct B {{ {keys} }}"
+    );
+    let error = definition::schema(&kinds, "", None).unwrap_err();
+    assert!(error.contains("a variant for other kinds without DynamicEntity"), "{error}");
+}
+
+#[test]
+fn doubled_braces_of_a_key_format_are_characters() {
+    let schema_of = |format: &str| {
+        let text = format!(
+            "#[derive(TableEntity)] #[table(row_key = \"{format}\")] struct A {{ #[table(partition_key)] p: String }}"
+        );
+        definition::schema(&text, "", None)
+    };
+    let schema = schema_of("a}}b{{c").unwrap();
+    assert!(format!("{schema:?}").contains("a}b{c"), "{schema:?}");
+    assert!(schema_of("{{x}}").is_ok() && schema_of("{x}").is_err());
 }
