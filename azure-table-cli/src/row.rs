@@ -54,24 +54,18 @@ fn text(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Reads `Name=text` and `Name:Edm.Int64=7`.
+/// Reads `Name=text` and `Name:Int64=7`. The first colon ends the name.
 fn property(argument: &str) -> std::result::Result<(&str, EdmValue), String> {
     let Some((left, text)) = argument.split_once('=') else {
         return Err(format!(
-            "{argument:?} is not a property: it must be Name=value or Name:Edm.Type=value"
+            "{argument:?} is not a property: it must be Name=value or Name:Type=value"
         ));
     };
     let (name, ty) = match left.split_once(':') {
         None => (left, EdmType::String),
         Some((name, ty)) => {
-            let ty = EdmType::from_name(ty).ok_or_else(|| {
-                format!(
-                    "the type {ty:?} of the property {name:?} is unknown: the types are Edm.String, \
-                     Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid and \
-                     Edm.Binary"
-                )
-            })?;
-            (name, ty)
+            let ty = value::parse_type(ty);
+            (name, ty.map_err(|why| format!("the property {name:?} is invalid: {why}"))?)
         }
     };
     if matches!(name, "" | "PartitionKey" | "RowKey" | "Timestamp") {
@@ -102,6 +96,7 @@ mod tests {
         assert_eq!(property("Text="), Ok(("Text", "".into())));
         let largest = property("Views:Edm.Int64=9223372036854775807");
         assert_eq!(largest, Ok(("Views", i64::MAX.into())));
+        assert_eq!(property("Views:Int64=7"), Ok(("Views", 7_i64.into())));
         assert_eq!(property("Ratio:Edm.Double=-0"), Ok(("Ratio", (-0.0).into())));
         assert_eq!(property("Data:Edm.Binary=AAE="), Ok(("Data", vec![0, 1].into())));
     }
@@ -112,7 +107,8 @@ mod tests {
             ("Text", "not a property"),
             ("=a", "cannot be set"),
             ("RowKey=a", "cannot be set"),
-            ("Views:Int64=7", "the type \"Int64\""),
+            ("Views:int64=7", "the type \"int64\" is unknown"),
+            ("a:b:Int64=7", "the type \"b:Int64\" is unknown"),
             ("Views:Edm.Int32=2147483648", "\"Views\" is invalid"),
             ("Ratio:Edm.Double=1e999", "\"Ratio\" is invalid"),
             ("Due:Edm.DateTime=tomorrow", "\"Due\" is invalid"),

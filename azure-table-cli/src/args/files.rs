@@ -67,7 +67,7 @@ pub(crate) struct Export {
     /// Export the Timestamp and the ETag of each row too
     #[arg(long)]
     pub(crate) system: bool,
-    /// Columns of a CSV file, such as `Rating@Edm.Int32,Text@Edm.String` [default: all properties of all rows]
+    /// Columns of a CSV file, such as `Rating@Int32,Text@String` [default: all properties of all rows]
     ///
     /// A property without a column is an error.
     #[arg(long, value_name = "COLUMNS")]

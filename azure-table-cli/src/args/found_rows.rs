@@ -44,7 +44,7 @@ pub(crate) struct FoundRows {
 /// interruption, the same command updates the rows that are left.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example: azure-table update Blogs --filter \"Rating lt 2\" --set Rating:Edm.Int32=2 Hidden:Edm.Boolean=true --unset Draft
+Example: azure-table update Blogs --filter \"Rating lt 2\" --set Rating:Int32=2 Hidden:Boolean=true --unset Draft
 
 The types are those of put.")]
 pub(crate) struct Update {

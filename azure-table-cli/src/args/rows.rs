@@ -33,10 +33,10 @@ pub(crate) struct Get {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Edm.Int32=3
+  azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Int32=3
   azure-table put Blogs --json row.json
 
-Types: Edm.String (default), Edm.Boolean, Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime (2009-04-14T00:00:00Z), Edm.Guid, Edm.Binary (base64)")]
+Types: String (default), Boolean, Int32, Int64, Double, DateTime (2009-04-14T00:00:00Z), Guid, Binary (base64), also with Edm. before the name")]
 pub(crate) struct Put {
     #[command(flatten)]
     pub(crate) row: Row,
@@ -48,7 +48,7 @@ pub(crate) struct Put {
 /// Write the given properties of one row; an existing row keeps the others
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: azure-table merge Blogs Channel9 2009-04-14 Rating:Edm.Int32=4 --if-match '*'"
+    after_help = "Example: azure-table merge Blogs Channel9 2009-04-14 Rating:Int32=4 --if-match '*'"
 )]
 pub(crate) struct Merge {
     #[command(flatten)]

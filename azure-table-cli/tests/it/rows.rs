@@ -45,7 +45,7 @@ async fn a_row_keeps_its_types_through_put_and_get() {
             "",
             "Text=a=b",
             "Empty=",
-            "Views:Edm.Int64=9223372036854775807",
+            "Views:Int64=9223372036854775807",
             "Ratio:Edm.Double=NaN",
             "Zero:Edm.Double=-0.0",
             "Read:Edm.Boolean=true",

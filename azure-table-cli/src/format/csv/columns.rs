@@ -6,6 +6,8 @@ use std::str::FromStr;
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 
+use super::super::value;
+
 const TYPES: [EdmType; 8] = [
     EdmType::Binary,
     EdmType::Boolean,
@@ -56,7 +58,7 @@ impl Columns {
     }
 }
 
-/// Parses `Rating@Edm.Int32,Text@Edm.String`.
+/// Parses `Rating@Edm.Int32,Text@String`.
 impl FromStr for Columns {
     type Err = String;
 
@@ -70,17 +72,13 @@ impl FromStr for Columns {
     }
 }
 
-/// Parses `Rating@Edm.Int32`.
+/// Parses `Rating@Edm.Int32`, and the forms that people write: `Rating@Int32` and `Rating:Int32`. The last separator ends the
+/// name.
 pub(super) fn parse_column(text: &str) -> Result<(&str, EdmType), String> {
-    let Some((name, ty)) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else {
-        return Err(format!(
-            "column {text:?} has no type, as in {:?}",
-            format!("{text}@Edm.String")
-        ));
+    let Some((name, ty)) = text.rsplit_once(['@', ':']).filter(|(name, _)| !name.is_empty()) else {
+        return Err(format!("column {text:?} has no type, as in {:?}", format!("{text}@String")));
     };
-    let types = || TYPES.map(EdmType::as_str).join(", ");
-    let ty = EdmType::from_name(ty)
-        .ok_or_else(|| format!("column {text:?} has an unknown type ({})", types()))?;
+    let ty = value::parse_type(ty).map_err(|why| format!("column {text:?}: {why}"))?;
     Ok((name, ty))
 }
 
@@ -96,5 +94,33 @@ pub(super) struct Positions {
 impl Positions {
     pub(super) fn of(&self, name: &str, value: &EdmValue) -> Option<usize> {
         self.by_name.get(name)?[index(value.edm_type())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_have_a_type_after_the_last_separator() {
+        for (text, name, ty) in [
+            ("Rating@Edm.Int32", "Rating", EdmType::Int32),
+            ("Rating@Int32", "Rating", EdmType::Int32),
+            ("Rating:Int32", "Rating", EdmType::Int32),
+            ("Rating:Edm.Int32", "Rating", EdmType::Int32),
+            ("Rating:Int32@Edm.String", "Rating:Int32", EdmType::String),
+            ("a@b:Guid", "a@b", EdmType::Guid),
+        ] {
+            assert_eq!(parse_column(text).unwrap(), (name, ty), "{text}");
+        }
+        for (text, why) in [
+            ("Rating", "has no type"),
+            (":Int32", "has no type"),
+            ("Rating:int32", "the type \"int32\" is unknown"),
+            ("Rating:", "the type \"\" is unknown"),
+        ] {
+            let error = parse_column(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
     }
 }

@@ -49,13 +49,10 @@ fn damaged_csv_is_an_error_with_its_line() {
     for (content, part) in [
         (String::new(), "1: the file has no header"),
         ("PartitionKey,A@Edm.Int32\n".to_owned(), "1: the header has no column RowKey"),
-        (
-            "PartitionKey,RowKey,A\n".to_owned(),
-            "1: column \"A\" has no type, as in \"A@Edm.String\"",
-        ),
+        ("PartitionKey,RowKey,A\n".to_owned(), "1: column \"A\" has no type, as in \"A@String\""),
         (
             "PartitionKey,RowKey,A@Edm.Byte\n".to_owned(),
-            "1: column \"A@Edm.Byte\" has an unknown type",
+            "1: column \"A@Edm.Byte\": the type \"Edm.Byte\" is unknown",
         ),
         ("PartitionKey,RowKey,RowKey\n".to_owned(), "1: the header has column \"RowKey\" twice"),
         (format!("{header}p,r,1,,\np,r,1\n"), "3: the record has 3 fields, and the header has 5"),
