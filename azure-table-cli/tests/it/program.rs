@@ -173,3 +173,15 @@ async fn the_emulator_receives_options_that_the_program_has_too() {
     let serve = run(&["get", "serve", "--dialect", "none"]).failed(2);
     assert!(serve.contains("--dialect"), "{serve}");
 }
+
+#[test]
+fn the_help_of_the_emulator_shows_a_fault_that_works() {
+    let help = run(&["serve", "--help"]).done();
+    assert!(help.contains("/-/faults \\\n"), "{help}");
+    let plan = help.split("-d '").nth(1).unwrap().split('\'').next().unwrap();
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs", "-q"]).done();
+    emulator.add_faults(plan);
+    emulator.run(&["put", "Blogs", "p", "r", "A=x", "--insert"]).done();
+    assert_eq!(emulator.end_faults(), 2);
+}

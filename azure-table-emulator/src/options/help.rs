@@ -26,7 +26,7 @@ Accounts (default: devstoreaccount1 with its well-known key):
 Data:
   --data DIR               Folder that keeps the tables, one file an account [default: in memory only]
   --seed FILE|DIR          Rows to load at the start; repeatable
-  --faults FILE            Faults to inject, as JSON
+  --faults FILE            Faults to inject from the start, as JSON [see Control API]
 
 HTTPS (the port serves either HTTP or HTTPS):
   --cert FILE --key FILE   A certificate chain and its private key in PEM
@@ -39,6 +39,11 @@ Page and control:
   --read-only              Page and control change nothing
   --control-token TOKEN    Require this bearer token, which is the password of the page [see Secrets]
   --control-token-file F   The same, read from a file
+
+Control API: /-/seed, /-/export, /-/reset, /-/faults, /-/requests and /-/clock
+  POST adds faults, GET shows them, DELETE removes them. Here, the next two inserts get 503:
+    curl -H 'Content-Type: application/json' http://127.0.0.1:10002/-/faults \\
+      -d '{\"fault\":\"busy\",\"on\":\"Insert\",\"times\":2}'
 
 Log:
   --log [text|json]        Print a line for each request to standard error: time, method, URL without
