@@ -23,7 +23,7 @@ pub(crate) struct Selection {
 /// Check the files of `export --all-tables`, without an account
 ///
 /// Compares the files of the folder with the sizes and the SHA-256 hashes in its manifest.json, and prints a line for each
-/// damaged, missing or unknown file. The exit code is then 3, as for an unfinished backup.
+/// damaged, missing or unknown file. The exit code is then 3, also for an unfinished backup and for a damaged manifest.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: azure-table verify backup")]
 pub(crate) struct Verify {

@@ -108,7 +108,7 @@ impl Export {
 
 /// Write the rows of a file to a table, or a backup of all tables to an account
 ///
-/// The file is read twice: a damaged line is an error before anything is sent.
+/// The file is read twice: a damaged line is an error (exit code 3) before anything is sent.
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
@@ -131,7 +131,7 @@ pub(crate) struct Import {
     pub(crate) format: Option<Format>,
     /// Import all tables of a backup of `export --all-tables`, and create those that do not exist
     ///
-    /// All files are checked against the manifest before the first write. The access policies of each table in the backup
+    /// All files are checked against the manifest before the first write; a damaged or unfinished backup has exit code 3. The access policies of each table in the backup
     /// replace its existing ones once all rows are imported.
     #[arg(long, conflicts_with_all = ["format", "mode", "checkpoint", "refused"])]
     pub(crate) all_tables: bool,

@@ -45,8 +45,8 @@ impl Lines {
         Ok(text.len() > start)
     }
 
-    /// The error of a line: `rows.jsonl:7: why`.
+    /// The error of a damaged line: `rows.jsonl:7: why`.
     pub(super) fn error(&self, line: u64, why: &str) -> Failure {
-        Failure::new(Exit::Failed, format!("{}:{line}: {why}", self.name))
+        Failure::new(Exit::Different, format!("{}:{line}: {why}", self.name))
     }
 }

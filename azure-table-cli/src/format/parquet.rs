@@ -121,7 +121,7 @@ pub(super) fn rows(path: &Path) -> Result<super::Rows> {
     }
     let name = name_of(path);
     let failed = move |row: u64, error: &azure_table_arrow::Error| {
-        Failure::new(Exit::Failed, format!("{name}:{row}: {error}"))
+        Failure::new(Exit::Different, format!("{name}:{row}: {error}"))
     };
     let rows: ParquetRows = parquet_rows(open(path)?).map_err(|error| failed(0, &error))?;
     let numbered =

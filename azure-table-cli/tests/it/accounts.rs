@@ -208,7 +208,8 @@ async fn verify_finds_each_damage() {
         assert!(found.failed(3).contains("is damaged: 1 problem"));
     };
     let import = |problem: &str| {
-        let error = target.run(&["import", &backup, "--all-tables"]).failed(1);
+        let error = target.run(&["import", &backup, "--all-tables"]).failed(3);
+        assert!(error.contains("is damaged: 1 problem; nothing was sent\n"), "{error}");
         assert!(error.contains(problem) && error.contains("nothing was sent"), "{error}");
     };
     let mut changed = rows.clone();
@@ -232,8 +233,8 @@ async fn verify_finds_each_damage() {
     let text = fs::read_to_string(&manifest).unwrap();
     for (from, to, code, problem) in [
         ("\"version\": 1", "\"version\": 2", 2, "has version 2; this program reads 1"),
-        ("Blogs.jsonl", "../logs.jsonl", 1, "it was changed: its checksum is wrong"),
-        ("{", "", 1, "it is not JSON"),
+        ("Blogs.jsonl", "../logs.jsonl", 3, "it was changed: its checksum is wrong"),
+        ("{", "", 3, "it is not JSON"),
     ] {
         fs::write(&manifest, text.replacen(from, to, 1)).unwrap();
         let error = run(&["verify", &backup]).failed(code);
@@ -243,6 +244,28 @@ async fn verify_finds_each_damage() {
     fs::write(&manifest, &text).unwrap();
     assert_eq!(target.requests(), 0, "nothing was sent");
     run(&["verify", &backup]).done();
+}
+
+#[tokio::test]
+async fn an_import_shows_the_first_problems_of_a_damaged_backup() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    for n in 0..7 {
+        fill(&emulator, &format!("Table{n}"), 1).await;
+    }
+    let backup = folder.file("backup");
+    emulator.run(&["export", "--all-tables", &backup]).done();
+    for n in 0..7 {
+        fs::remove_file(folder.path().join("backup").join(format!("Table{n}.jsonl"))).unwrap();
+    }
+    let error = emulator.run(&["import", &backup, "--all-tables", "--replace", "-q"]).failed(3);
+    assert!(error.contains("is damaged: 7 problems; nothing was sent"), "{error}");
+    assert!(error.contains("\nTable4.jsonl: it is missing\n"), "{error}");
+    assert!(!error.contains("Table5.jsonl"), "{error}");
+    assert!(
+        error.ends_with(&format!("azure-table verify {backup} lists all of them\n")),
+        "{error}"
+    );
+    assert_eq!(run(&["verify", &backup]).out.lines().count(), 7);
 }
 
 #[cfg(unix)]

@@ -80,9 +80,16 @@ async fn an_unfinished_backup_belongs_to_its_arguments_and_is_not_imported() {
         unfinished.out.starts_with("the backup is unfinished, 2 tables left"),
         "{unfinished:?}"
     );
-    unfinished.failed(3);
-    let error = emulator.run(&["import", &backup, "--all-tables", "--replace"]).failed(2);
+    assert_eq!(
+        unfinished.failed(3).lines().last(),
+        Some(&*format!("azure-table: {backup} is unfinished"))
+    );
+    let error = emulator.run(&["import", &backup, "--all-tables", "--replace"]).failed(3);
     assert!(error.contains("the backup is unfinished"), "{error}");
+    fs::write(folder.file("backup/more.jsonl"), "").unwrap();
+    let damaged = run(&["verify", &backup]).failed(3);
+    assert!(damaged.ends_with("is unfinished and damaged: 1 problem\n"), "{damaged}");
+    fs::remove_file(folder.file("backup/more.jsonl")).unwrap();
     let error = emulator.run(&export).failed(2);
     assert!(error.contains("add --resume"), "{error}");
     for other in [["--filter", "Yes"], ["--exclude", "Logs"], ["--format", "csv"]] {

@@ -184,17 +184,22 @@ async fn a_damaged_file_is_refused_before_anything_is_sent() {
     let file = folder.file("rows.jsonl");
     let good = row(1).to_json().unwrap();
     fs::write(&file, format!("{good}\n{good}\n{{\"PartitionKey\":\"p\"\n")).unwrap();
-    let error = emulator.run(&["import", &file, "Blogs"]).failed(1);
+    let error = emulator.run(&["import", &file, "Blogs"]).failed(3);
     assert!(error.contains(&format!("{file}:3: ")), "{error}");
     assert_eq!(table.query().await.unwrap().len(), 0);
     // Standard input cannot be read twice: the rows before the damage are applied.
     let error =
-        emulator.run_with_input(&["import", "-", "Blogs"], &fs::read(&file).unwrap()).failed(1);
+        emulator.run_with_input(&["import", "-", "Blogs"], &fs::read(&file).unwrap()).failed(3);
     assert!(
         error.contains("standard input:3: ") && error.contains("2 rows were applied"),
         "{error}"
     );
     assert_eq!(table.query().await.unwrap().len(), 1);
+    // A comparison has this exit code for differences.
+    emulator.run(&["diff", "Blogs", &file]).failed(1);
+    let parquet = folder.file("rows.parquet");
+    fs::write(&parquet, "PAR1").unwrap();
+    emulator.run(&["import", &parquet, "Blogs"]).failed(3);
     emulator.run(&["import", &folder.file("none.jsonl"), "Blogs"]).failed(1);
     fs::write(&file, format!("{good}\n")).unwrap();
     emulator.run(&["import", &file, "Missing"]).failed(6);

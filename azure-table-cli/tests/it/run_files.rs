@@ -322,7 +322,7 @@ async fn values_of_json_lines_that_would_change_silently_are_errors() {
     ] {
         fs::write(&file, format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"r\",{members}}}\n"))
             .unwrap();
-        let error = emulator.run(&["import", &file, "Blogs"]).failed(1);
+        let error = emulator.run(&["import", &file, "Blogs"]).failed(3);
         assert!(error.contains("rows.jsonl:1: ") && error.contains(part), "{error}");
     }
     assert_eq!(emulator.run(&["count", "Blogs"]).done(), "0\n");

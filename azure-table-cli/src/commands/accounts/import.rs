@@ -17,10 +17,13 @@ use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
-use crate::progress::{counted, grouped};
+use crate::progress::grouped;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
 use crate::run_files::checksum::Checksum;
 use crate::run_files::with_suffix;
+
+/// The most problems of a damaged backup in the message.
+const LISTED: usize = 5;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let interrupt = Interrupt::install()?;
@@ -73,7 +76,8 @@ impl Restore {
         let (service, folder) = (globals.service()?, args.file.clone());
         let manifest = Manifest::read(&folder)?;
         if let Some(problem) = verify::unfinished(&manifest) {
-            return Err(Failure::usage(format!("{}: {problem}", folder.display())));
+            let message = format!("{}: {problem}", folder.display());
+            return Err(Failure::new(Exit::Different, message));
         }
         let mut tables = manifest.tables;
         tables.retain(|entry| entry.content.is_some());
@@ -87,10 +91,8 @@ impl Restore {
                 .map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
         }
         let problems = verify::damaged(&folder, &tables, &interrupt, globals)?;
-        if let Some(problem) = problems.first() {
-            let (folder, problems) = (folder.display(), counted(problems.len() as u64, "problem"));
-            let message = format!("{folder} is damaged ({problems}), nothing was sent: {problem}");
-            return Err(Failure::new(Exit::Failed, message));
+        if !problems.is_empty() {
+            return Err(is_damaged(&folder, &problems));
         }
         Ok(Self { args, folder, service, interrupt, tables })
     }
@@ -214,6 +216,17 @@ impl Restore {
         }
         Ok(())
     }
+}
+
+/// The failure of a damaged backup, with the first problems.
+fn is_damaged(folder: &Path, problems: &[String]) -> Failure {
+    let (folder, damage) = (folder.display(), verify::damage(problems));
+    let mut lines = vec![format!("{folder} is {damage}; nothing was sent")];
+    lines.extend(problems.iter().take(LISTED).map(|problem| one_line(problem)));
+    if problems.len() > LISTED {
+        lines.push(format!("azure-table verify {folder} lists all of them"));
+    }
+    Failure::new(Exit::Different, lines.join("\n"))
 }
 
 fn stored(policies: &[Policy]) -> Result<Vec<StoredAccessPolicy>> {

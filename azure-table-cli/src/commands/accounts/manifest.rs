@@ -81,7 +81,9 @@ impl Manifest {
             }
             _ => Failure::file("read", &path, error),
         })?;
-        let damaged = |why: &str| Failure::file("read", &path, why);
+        let damaged = |why: &str| {
+            Failure::new(Exit::Different, format!("{} is damaged: {why}", path.display()))
+        };
         let Ok(value) = serde_json::from_slice::<Value>(&text) else {
             return Err(damaged("it is not JSON"));
         };
@@ -171,11 +173,11 @@ mod tests {
         let path = folder.path().join(NAME);
         let text = fs::read_to_string(&path).unwrap();
         for (from, to, exit, why) in [
-            ("Blogs.jsonl", "Blags.jsonl", Exit::Failed, "its checksum is wrong"),
+            ("Blogs.jsonl", "Blags.jsonl", Exit::Different, "its checksum is wrong"),
             ("\"version\": 1", "\"version\": 2", Exit::Usage, "has version 2"),
             ("\"version\"", "\"v\"", Exit::Usage, "has version null"),
-            ("\"rows\"", "\"raws\"", Exit::Failed, "unknown field"),
-            ("}", "", Exit::Failed, "it is not JSON"),
+            ("\"rows\"", "\"raws\"", Exit::Different, "unknown field"),
+            ("}", "", Exit::Different, "it is not JSON"),
         ] {
             fs::write(&path, text.replacen(from, to, 1)).unwrap();
             let error = Manifest::read(folder.path()).unwrap_err();

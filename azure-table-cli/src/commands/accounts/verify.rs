@@ -33,23 +33,37 @@ pub(crate) fn run(args: &Arguments, globals: &Globals) -> Result<()> {
     let Arguments { folder } = args;
     let interrupt = Interrupt::install()?;
     let manifest = Manifest::read(folder)?;
-    let mut problems: Vec<_> = unfinished(&manifest).into_iter().collect();
-    problems.extend(damaged(folder, &manifest.tables, &interrupt, globals)?);
+    let unfinished = unfinished(&manifest);
+    let mut problems = damaged(folder, &manifest.tables, &interrupt, globals)?;
     problems.extend(unknown(folder, &manifest)?);
     let mut out = Out::new();
-    for problem in &problems {
+    for problem in unfinished.iter().chain(&problems) {
         out.put(&format!("{}\n", one_line(problem))).map_err(Failure::or_different)?;
     }
     out.flush().map_err(Failure::or_different)?;
-    if problems.is_empty() {
-        let rows = manifest.tables.iter().map(|entry| entry.rows).sum();
-        let tables = manifest.tables.iter().filter(|entry| entry.content.is_some()).count();
-        let (tables, rows) = (counted(tables as u64, "table"), counted(rows, "row"));
-        note(globals, &format!("the backup is complete: {tables}, {rows}"));
-        return Ok(());
-    }
-    let problems = counted(problems.len() as u64, "problem");
-    Err(Failure::new(Exit::Different, format!("{} is damaged: {problems}", folder.display())))
+    let damage = (!problems.is_empty()).then(|| damage(&problems));
+    let state = match (unfinished, damage) {
+        (None, None) => {
+            note_complete(&manifest, globals);
+            return Ok(());
+        }
+        (None, Some(damage)) => damage,
+        (Some(_), None) => "unfinished".to_owned(),
+        (Some(_), Some(damage)) => format!("unfinished and {damage}"),
+    };
+    Err(Failure::new(Exit::Different, format!("{} is {state}", folder.display())))
+}
+
+/// Writes `damaged: 7 problems`.
+pub(super) fn damage(problems: &[String]) -> String {
+    format!("damaged: {}", counted(problems.len() as u64, "problem"))
+}
+
+fn note_complete(manifest: &Manifest, globals: &Globals) {
+    let rows = manifest.tables.iter().map(|entry| entry.rows).sum();
+    let tables = manifest.tables.iter().filter(|entry| entry.content.is_some()).count();
+    let (tables, rows) = (counted(tables as u64, "table"), counted(rows, "row"));
+    note(globals, &format!("the backup is complete: {tables}, {rows}"));
 }
 
 /// Returns the problem of a backup that is not complete.

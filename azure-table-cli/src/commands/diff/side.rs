@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use super::merge::{Rows, in_order};
 use super::operand::Operand;
 use crate::args::Diff;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::format::{self, Format};
 use crate::key_order::{advice, compare};
 use crate::pacer::Pacer;
@@ -77,16 +77,28 @@ async fn of_file(path: &Path, format: Format, progress: &Progress) -> Result<Row
     let is_stored = fs::metadata(path).is_ok_and(|file| file.is_file() || file.is_dir());
     let is_sorted = is_stored && is_sorted(path, format)?;
     let shown = progress.clone();
-    let rows = stream::iter(format::rows(path, format)?);
+    let rows = stream::iter(read(path, format)?);
     let rows = rows.inspect_ok(move |_| shown.add_rows(1)).boxed();
     let rows = if is_sorted { rows } else { sorted(rows).await? };
     let advice = "the file was changed during the comparison".to_owned();
     Ok(in_order(rows, path.display().to_string(), advice))
 }
 
+/// Reads the rows of a file. Damage has the exit code 1 here, since 3 means differences.
+fn read(
+    path: &Path,
+    format: Format,
+) -> Result<impl Iterator<Item = Result<DynamicEntity>> + use<>> {
+    let failed = |failure: Failure| match failure.exit() {
+        Exit::Different => Failure::new(Exit::Failed, failure.message()),
+        _ => failure,
+    };
+    Ok(format::rows(path, format).map_err(failed)?.map(move |row| row.map_err(failed)))
+}
+
 fn is_sorted(path: &Path, format: Format) -> Result<bool> {
     let mut last: Option<EntityKey> = None;
-    for row in format::rows(path, format)? {
+    for row in read(path, format)? {
         let row: DynamicEntity = row?;
         if last.is_some_and(|last| compare(&last, row.key()).is_gt()) {
             return Ok(false);
