@@ -30,7 +30,9 @@ use position::{Finished, Position};
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     if args.columns.is_some() && Format::of(&args.file, args.format)? != Format::Csv {
-        return Err(Failure::usage("--columns is only for CSV"));
+        return Err(Failure::usage(
+            "--columns is only for CSV; --select chooses the properties of each format",
+        ));
     }
     if let Some(folder) = args.all_tables.clone() {
         return accounts::export::run(args, folder, globals).await;

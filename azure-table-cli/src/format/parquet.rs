@@ -57,6 +57,11 @@ impl Options {
     }
 }
 
+/// The choices that the library offers for a property with several types, and those of this program.
+const CHOICE: &str = "declare its type, or choose a rest column";
+const OPTION: &str =
+    "--mixed rest writes its values to a JSON column; JSON lines and CSV keep all types";
+
 /// Finds the columns of rows, then begins a file with them.
 pub(crate) struct Inference {
     columns: SchemaInference,
@@ -75,11 +80,7 @@ impl Inference {
     /// Begins the file. The error of a property with several types names the option that accepts them.
     pub(crate) fn writer(&self, out: Output) -> Result<Writer> {
         let schema = self.columns.finish(&self.options.schema()).map_err(|error| {
-            let option = match error {
-                azure_table_arrow::Error::MixedTypes { .. } => " (--mixed rest)",
-                _ => "",
-            };
-            Failure::new(Exit::Failed, format!("{error}{option}"))
+            Failure::new(Exit::Failed, error.to_string().replace(CHOICE, OPTION))
         })?;
         let name = out.name();
         let inner = ParquetWriter::new(out, &schema).map_err(|error| failed(&name, &error))?;

@@ -167,7 +167,11 @@ async fn a_failed_conversion_can_be_repeated_with_other_options() {
     fill(&emulator, "Blogs", 30).await;
     let file = folder.file("rows.parquet");
     let error = emulator.run(&["export", "Blogs", &file]).failed(1);
-    assert!(error.contains("\"Mixed\"") && error.contains("--mixed rest"), "{error}");
+    assert!(error.contains("\"Mixed\"") && error.contains("--mixed rest writes"), "{error}");
+    // No option declares a type.
+    assert!(!error.contains("declare"), "{error}");
+    let error = emulator.run(&["export", "Blogs", &file, "--columns", "A@Int32"]).failed(2);
+    assert!(error.contains("--select"), "{error}");
     // The rows are not read again.
     emulator.client().table_named::<DynamicEntity>("Blogs").delete_table().await.unwrap();
     emulator.run(&["export", "Blogs", &file, "--resume", "--mixed", "rest"]).done();
