@@ -16,6 +16,7 @@ pub(crate) mod import;
 mod keys;
 pub(crate) mod man;
 mod merge;
+mod no_match;
 mod policies;
 mod put;
 mod query;

@@ -9,6 +9,7 @@ use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 
 use super::accounts;
+use super::no_match::note_reasons;
 use crate::args::{Count, Globals, Lines};
 use crate::commands::keys::Keys;
 use crate::failure::{Failure, Result};
@@ -24,7 +25,9 @@ pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
         return accounts::count::run(&args, &service, globals).await;
     }
     let (rows, largest) = table(&args, &service, globals).await?;
-    print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))
+    print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))?;
+    note_reasons(args.filter.as_deref(), rows, globals);
+    Ok(())
 }
 
 /// Counts the rows of a table, and of its partitions if the arguments request it.

@@ -15,6 +15,7 @@ mod task;
 pub(super) use change::Change;
 pub(super) use task::{Consent, Task};
 
+use super::no_match::note_reasons;
 use crate::args::{FoundRows, Globals};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
@@ -34,6 +35,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
         let mut out = Out::new();
         out.put(&format!("{plan}\n{}\n", task.found(rows)))?;
         out.flush()?;
+        note_reasons(task.filter.as_deref(), rows, globals);
         return task.check_limit(rows, &options);
     }
     task.check_consent(&options, globals)?;
@@ -49,6 +51,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     };
     note(globals, &format!("{plan}\n{}", task.found(rows)));
     task.check_limit(rows, &options)?;
+    note_reasons(task.filter.as_deref(), rows, globals);
     if rows == 0 {
         return left.lock().list.remove_old();
     }

@@ -5,6 +5,7 @@ mod plan;
 use azure_table_client::client::Query;
 use azure_table_client::{DynamicEntity, TableServiceClient};
 
+use super::no_match::note_reasons;
 use crate::args::{Globals, Query as Arguments};
 use crate::failure::Result;
 use crate::output::{Out, Rows};
@@ -20,6 +21,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let mut rows = Rows::new(args.output, args.system, &args.select);
     let mut pages = query(&service, &args).pages();
     let mut pacer = Pacer::new(args.rate);
+    let mut count = 0;
     while let Some(page) = pages.next().await {
         for row in page? {
             if let Some(wait) = pacer.wait() {
@@ -27,11 +29,16 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
                 wait.await;
             }
             rows.put(&row)?;
+            count += 1;
         }
         // A page may take long, and its rows are shown before the next one.
         rows.flush()?;
     }
-    rows.finish(globals)
+    rows.finish(globals)?;
+    if args.top != Some(0) {
+        note_reasons(args.filter.as_deref(), count, globals);
+    }
+    Ok(())
 }
 
 fn query(service: &TableServiceClient, args: &Arguments) -> Query<DynamicEntity> {

@@ -115,14 +115,15 @@ fn invalid_rows_are_refused_before_a_request() {
 }
 
 async fn filled(emulator: &Emulator, rows: i32) {
-    let table = emulator.table("Blogs").await;
+    let table = emulator.client().table_named::<DynamicEntity>("Blogs");
+    table.create_if_not_exists().await.unwrap();
     let rows = (0..rows).map(|n| {
         let mut row = DynamicEntity::new("p", format!("{n:05}"));
         row.set("N", n).set("Text", format!("line {n}\n\u{1b}[31m"));
         if n >= 1_500 {
             row.set("Late", true);
         }
-        azure_table_client::bulk::BulkOperation::Insert(row)
+        azure_table_client::bulk::BulkOperation::InsertOrReplace(row)
     });
     table.bulk().run(rows).await.unwrap();
 }
@@ -154,6 +155,44 @@ async fn a_query_prints_each_format() {
     assert!(system.contains("\"odata.etag\"") && system.contains("\"Timestamp\""), "{system}");
     let none = emulator.run(&["query", "Blogs", "--filter", "PartitionKey eq 'x'"]);
     assert_eq!(none.done(), "");
+}
+
+#[tokio::test]
+async fn a_filter_without_rows_is_noted_with_the_likely_reasons() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    filled(&emulator, 3).await;
+    emulator.table("Empty").await;
+    let run = |arguments: &[&str]| {
+        let mut command = emulator.command(arguments);
+        Run::of(&command.current_dir(folder.path()).output().unwrap())
+    };
+    let wrong = ["--filter", "n ge 1"];
+    let update = ["update", "Blogs", "--set", "A=x", "--yes", "--max-rows", "9"];
+    for command in [
+        &["query", "Blogs"][..],
+        &["count", "Blogs"],
+        &["count", "--all-tables"],
+        &["delete", "Blogs", "--dry-run"],
+        &["delete", "Blogs", "--yes", "--max-rows", "9"],
+        &update,
+    ] {
+        let noted = run(&[command, &wrong].concat());
+        let notes =
+            noted.err.matches("no row matches the filter: names are case-sensitive").count();
+        assert_eq!((notes, noted.code), (1, Some(0)), "{command:?}: {noted:?}");
+        assert!(noted.err.contains("100L for Int64"), "{noted:?}");
+        let quiet = run(&[command, &wrong, &["-q"]].concat());
+        assert_eq!((&*quiet.err, quiet.code), ("", Some(0)), "{command:?}");
+        let found = run(&[command, &["--filter", "N ge 1"]].concat());
+        assert!(found.code == Some(0) && !found.err.contains("no row matches"), "{found:?}");
+        filled(&emulator, 3).await;
+    }
+    let none = run(&["query", "Blogs", "--top", "0", "--filter", "N ge 1"]);
+    assert_eq!((&*none.err, none.code), ("", Some(0)));
+    for command in [["query", "Empty"], ["count", "Empty"]] {
+        let empty = run(&command);
+        assert!(empty.code == Some(0) && !empty.err.contains("no row matches"), "{empty:?}");
+    }
 }
 
 #[tokio::test]

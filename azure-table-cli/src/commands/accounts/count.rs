@@ -6,6 +6,7 @@ use serde_json::json;
 use super::{check_filter, table_names};
 use crate::args::{Count, Globals, Lines};
 use crate::commands::count;
+use crate::commands::no_match::note_reasons;
 use crate::failure::Result;
 use crate::output::{Out, note, one_line, without_controls};
 use crate::progress::{counted, grouped};
@@ -37,5 +38,6 @@ pub(crate) async fn run(
     }
     let tables = counted(tables.len() as u64, "table");
     note(globals, &format!("{} in {tables}", counted(all, "row")));
+    note_reasons(args.filter.as_deref(), all, globals);
     Ok(())
 }
