@@ -109,6 +109,21 @@ impl Command {
             _ => false,
         }
     }
+
+    /// Whether it only shows what a run would do.
+    pub(crate) const fn is_dry_run(&self) -> bool {
+        match self {
+            Self::Delete(args) => args.found_rows.dry_run,
+            Self::Update(args) => args.found_rows.dry_run,
+            Self::Truncate(args) => args.found_rows.dry_run,
+            Self::Query(args) => args.dry_run,
+            Self::Bench(args) => args.dry_run,
+            Self::Export(args) => args.dry_run,
+            Self::Import(args) => args.dry_run,
+            Self::Copy(args) => args.dry_run,
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

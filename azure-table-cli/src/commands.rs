@@ -38,10 +38,11 @@ use crate::requests;
 
 /// Runs a command that needs the runtime. A long one ends with the requests that it used.
 pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
-    let is_long = command.is_long();
+    let (is_long, is_dry_run) = (command.is_long(), command.is_dry_run());
     let result = dispatch(command, globals).await;
     if is_long && let Some(used) = requests::billable(&globals.connection.requests) {
-        note(globals, &used);
+        let subject = if is_dry_run { "this dry run used " } else { "" };
+        note(globals, &format!("{subject}{used}"));
     }
     result
 }

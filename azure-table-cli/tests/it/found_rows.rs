@@ -81,6 +81,8 @@ async fn a_dry_run_and_a_limit_write_nothing() {
     let before = emulator.requests_by_operation();
     let filter = ["delete", "Blogs", "--filter", "PartitionKey eq 'it''s 1' and Yes eq true"];
     let run = |options: &[&str]| run_in(&folder, &emulator, &[&filter[..], options].concat());
+    let noted = run(&["--dry-run"]);
+    assert!(noted.err.contains("\nthis dry run used 1 billable request: 1 Query\n"), "{noted:?}");
     let shown = run(&["--dry-run", "--quiet"]).done();
     let lines: Vec<_> = shown.lines().collect();
     assert!(lines[0].starts_with("partition: "), "{shown}");
@@ -92,7 +94,7 @@ async fn a_dry_run_and_a_limit_write_nothing() {
         assert!(error.contains("30 rows are more than the limit of 29 rows"), "{error}");
     }
     let after = emulator.requests_by_operation();
-    assert_eq!(after["Query"], 4);
+    assert_eq!(after["Query"], 5);
     assert_eq!(
         (&after["Transaction"], &after["Delete"]),
         (&before["Transaction"], &before["Delete"])
