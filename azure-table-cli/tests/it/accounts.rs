@@ -94,7 +94,10 @@ async fn an_account_survives_a_backup() {
     assert!(b.run(&dry_run).done().starts_with("refuse           3,000 rows  Large\n"));
     let list = b.run(&[&dry_run[..], &["--replace"]].concat()).done();
     assert_eq!(list, "replace          3,000 rows  Large\nreplace              3 rows  Logs2026\n");
+    let requests = b.requests_by_operation();
     b.run(&["import", &backup, "--all-tables", "--replace", "--include", "Large"]).done();
+    // The list of tables shows that it exists.
+    assert_eq!(b.requests_by_operation()["CreateTable"], requests["CreateTable"]);
     assert_eq!(table.query().count().await.unwrap(), 3001);
     table.delete(extra.key(), azure_table_client::IfMatch::Any).await.unwrap();
     assert_same(&a, &b, &[]);

@@ -50,6 +50,12 @@ async fn a_killed_copy_of_an_account_resumes_without_a_lost_row() {
         {"fault":"delay_reply","milliseconds":10}
     ]}"#;
     sides.b.add_faults(faults);
+    let small = ["copy", "--create", "--include", "Logs*", "-q"];
+    sides.run(&small).done();
+    let creations = || sides.b.requests_by_operation()["CreateTable"].clone();
+    let before = creations();
+    sides.run(&small).done();
+    assert_eq!(creations(), before, "the list of tables shows that it exists");
     let copy = ["copy", "--create", "--resume", "--save-every", "10ms"];
     let (stopped, end) = run_with_kills(KILLS_MS, || sides.command(&copy)).await;
     assert!(stopped >= 4 && end.err.contains("30 tables copied"), "{stopped}: {end:?}");

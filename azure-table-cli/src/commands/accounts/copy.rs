@@ -60,7 +60,7 @@ pub(crate) async fn run(
     checkpoint.save(&stages)?;
     let each = without_questions(globals);
     let checkpoint_of = |table: &str| files.path(table, "checkpoint");
-    let copy_table = async |table: &str| copy.table(table, &files, &each).await;
+    let copy_table = async |table: &str| copy.table(table, &files, &known, &each).await;
     stages.run(&checkpoint, checkpoint_of, globals, copy_table).await?;
     checkpoint.remove()?;
     stages.conclude("copied", globals)
@@ -103,12 +103,19 @@ impl Copy {
     }
 
     /// Copies a table, or continues to do so.
-    async fn table(&self, table: &str, files: &Files, globals: &Globals) -> Result<()> {
+    async fn table(
+        &self,
+        table: &str,
+        files: &Files,
+        known: &Names,
+        globals: &Globals,
+    ) -> Result<()> {
         self.interrupt.check(BETWEEN_TABLES)?;
         let checkpoint = files.path(table, "checkpoint");
         let args = Arguments {
             source: table.to_owned(),
             target: table.to_owned(),
+            create: !known.contains(table),
             resume: checkpoint.exists(),
             checkpoint: Some(checkpoint.clone()),
             refused: Some(files.path(table, "refused")),

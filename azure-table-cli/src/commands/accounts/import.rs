@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     checkpoint.save(&stages)?;
     let each = without_questions(globals);
     let checkpoint_of = |table: &str| restore.checkpoint_of(table);
-    let import = async |table: &str| restore.table(table, &each).await;
+    let import = async |table: &str| restore.table(table, &known, &each).await;
     stages.run(&checkpoint, checkpoint_of, globals, import).await?;
     restore.set_policies(globals).await?;
     checkpoint.remove()?;
@@ -159,7 +159,7 @@ impl Restore {
     }
 
     /// Imports a table, or continues to do so.
-    async fn table(&self, table: &str, globals: &Globals) -> Result<()> {
+    async fn table(&self, table: &str, known: &Names, globals: &Globals) -> Result<()> {
         self.interrupt.check(BETWEEN_TABLES)?;
         let Some(entry) = self.tables.iter().find(|entry| entry.table == table) else {
             return Ok(());
@@ -169,7 +169,7 @@ impl Restore {
             resume: self.checkpoint_of(table).exists(),
             table: table.to_owned(),
             file,
-            create: true,
+            create: !known.contains(table),
             expected: entry.content.clone(),
             ..self.args.clone()
         };
