@@ -55,7 +55,8 @@ pub(crate) struct Sas {
     pub(crate) end_row_key: Option<String>,
     /// Stored access policy of the table; it supplies the permissions and times that are not given
     ///
-    /// Removing the policy from the table revokes the signature.
+    /// Removing the policy from the table revokes the signature. A note names a policy that the table does not have, if the
+    /// service responds; --quiet sends no request.
     #[arg(long, value_name = "ID", requires = "table")]
     pub(crate) policy: Option<String>,
     /// Only requests from this IPv4 address, or from a range: 10.0.0.1-10.0.0.9

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::sas::{end, table_permissions};
 use crate::args::{Globals, Lines, Policies, PolicyAction, SetPolicy};
 use crate::failure::{Exit, Failure, Result};
-use crate::output::{Out, one_line, padded, width, without_controls};
+use crate::output::{Out, note, one_line, padded, width, without_controls};
 
 /// The columns of the list.
 const NAMES: [&str; 4] = ["Id", "Permissions", "Start", "Expiry"];
@@ -20,7 +20,7 @@ pub(crate) async fn run(args: Policies, globals: &Globals) -> Result<()> {
         PolicyAction::Get { table: name, output } => {
             print(&table(name).access_policies().await?, output)
         }
-        PolicyAction::Set(args) => set(&table(args.table.clone()), args).await,
+        PolicyAction::Set(args) => set(&table(args.table.clone()), args, globals).await,
         PolicyAction::Remove { table: name, id } => {
             let table = table(name);
             let mut policies = table.access_policies().await?;
@@ -36,20 +36,36 @@ pub(crate) async fn run(args: Policies, globals: &Globals) -> Result<()> {
     }
 }
 
-async fn set(table: &TableClient<DynamicEntity>, args: SetPolicy) -> Result<()> {
+async fn set(table: &TableClient<DynamicEntity>, args: SetPolicy, globals: &Globals) -> Result<()> {
     let policy = StoredAccessPolicy {
         permissions: args.permissions.as_deref().map(table_permissions).transpose()?,
         start: args.starts,
         expiry: args.expires.map(end).transpose()?,
         ..StoredAccessPolicy::new(args.id)
     };
+    let missing = missing_terms(&policy).map(|missing| (one_line(&policy.id), missing));
     let mut policies = table.access_policies().await?;
     match policies.iter_mut().find(|known| known.id == policy.id) {
         Some(known) => *known = policy,
         None => policies.push(policy),
     }
     table.set_access_policies(&policies).await?;
+    if let Some((id, (terms, options))) = missing {
+        let text =
+            format!("the policy {id} has {terms}: a signature that names it needs {options}");
+        note(globals, &text);
+    }
     Ok(())
+}
+
+/// Returns the terms that a signature with this policy must have itself, and the options of `sas` for them.
+pub(super) fn missing_terms(policy: &StoredAccessPolicy) -> Option<(&'static str, &'static str)> {
+    match (policy.permissions, policy.expiry) {
+        (Some(_), Some(_)) => None,
+        (None, Some(_)) => Some(("no permissions", "--permissions")),
+        (Some(_), None) => Some(("no expiry", "--expires")),
+        (None, None) => Some(("no permissions and no expiry", "--permissions and --expires")),
+    }
 }
 
 fn print(policies: &[StoredAccessPolicy], lines: Lines) -> Result<()> {

@@ -1,17 +1,17 @@
 //! `sas`: shared access signatures.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use azure_table_client::TableServiceClient;
 use azure_table_client::auth::{
     AccountPermissions, AccountSas, ResourceTypes, SasProtocol, SasToken, TablePermissions,
     TableSas,
 };
 use azure_table_client::edm::EdmDateTime;
+use azure_table_client::{DynamicEntity, RetryPolicy, TableServiceClient};
 
 use crate::args::{Globals, Moment, Sas};
 use crate::failure::{Failure, Result};
-use crate::output::{Out, note};
+use crate::output::{Out, note, one_line};
 
 pub(crate) async fn run(args: Sas, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
@@ -34,7 +34,34 @@ pub(crate) async fn run(args: Sas, globals: &Globals) -> Result<()> {
     }
     out.put(token.as_query())?;
     out.put("\n")?;
-    out.flush()
+    out.flush()?;
+    if let (Some(table), Some(policy)) = (&args.table, &args.policy)
+        && !globals.quiet
+    {
+        note_missing_policy(&service, table, policy, globals).await;
+    }
+    Ok(())
+}
+
+/// The longest time of the request for the policies. The signature is printed already, and needs none.
+const POLICIES_DEADLINE: Duration = Duration::from_secs(3);
+
+/// Notes that the table does not have the policy, if the service can be asked.
+async fn note_missing_policy(
+    service: &TableServiceClient,
+    table: &str,
+    policy: &str,
+    globals: &Globals,
+) {
+    let policies = service.table_named::<DynamicEntity>(table).access_policies();
+    let policies = policies.retry(RetryPolicy::none()).deadline(POLICIES_DEADLINE).await;
+    if policies.is_ok_and(|policies| policies.iter().all(|known| known.id != policy)) {
+        let text = format!(
+            "the table {} has no policy {policy:?}: the signature is refused until `policies set` adds it",
+            one_line(table)
+        );
+        note(globals, &text);
+    }
 }
 
 /// A signature for HTTPS does not work at an address of plain HTTP, where emulators listen.

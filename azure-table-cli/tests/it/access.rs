@@ -233,3 +233,41 @@ writers  rau          2026-01-01T00:00:00.0000000Z  2031-01-01T00:00:00.0000000Z
     assert!(policies(&["set", "Blogs", "6"]).failed(2).contains('5'));
     policies(&["get", "None"]).failed(6);
 }
+
+#[test]
+fn policies_and_signatures_without_all_terms_are_noted() {
+    let emulator = Emulator::start();
+    emulator.run(&["create", "Blogs"]).done();
+    for (options, needed) in [
+        (&[][..], Some("needs --permissions and --expires")),
+        (&["--permissions", "r"], Some("needs --expires")),
+        (&["--expires", "1d"], Some("needs --permissions")),
+        (&["--permissions", "r", "--expires", "1d"], None),
+    ] {
+        let set = ["policies", "set", "Blogs", "readers"];
+        let noted = emulator.run(&[&set[..], options].concat());
+        let expected = needed.map(|needed| format!("{needed}\n"));
+        assert!(noted.err.ends_with(expected.as_deref().unwrap_or_default()), "{noted:?}");
+        assert_eq!((noted.err.is_empty(), noted.code), (needed.is_none(), Some(0)), "{noted:?}");
+        assert_eq!(emulator.run(&[&set[..], options, &["-q"]].concat()).err, "");
+    }
+    let sign = |policy: &str, options: &[&str]| {
+        let sas = ["sas", "--table", "Blogs", "--http", "--policy", policy];
+        emulator.run(&[&sas[..], options].concat())
+    };
+    let known = sign("readers", &[]);
+    assert!(known.err.is_empty() && known.done().contains("si=readers"));
+    let unknown = sign("writers", &[]);
+    assert!(unknown.err.contains("the table Blogs has no policy \"writers\""), "{unknown:?}");
+    assert!(unknown.done().contains("si=writers"));
+    let requests = emulator.requests();
+    assert_eq!(sign("writers", &["-q"]).err, "");
+    assert_eq!(emulator.requests(), requests);
+    // Without a connection, the signature is printed all the same.
+    let mut offline = command(&["sas", "--table", "Blogs", "--policy", "writers"]);
+    let endpoint = "http://127.0.0.1:1/a";
+    let text = format!("AccountName=a;AccountKey={DEVELOPMENT_KEY};TableEndpoint={endpoint}");
+    offline.arg("--http").env("AZURE_STORAGE_CONNECTION_STRING", text);
+    let offline = Run::of(&offline.output().unwrap());
+    assert!(offline.err.is_empty() && offline.done().contains("si=writers"));
+}
