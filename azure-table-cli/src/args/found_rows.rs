@@ -65,14 +65,20 @@ pub(crate) struct Update {
 
 /// Delete all rows of a table, and keep the table and its access policies
 ///
-/// The terminal question asks for the name of the table; --yes does not answer it. With --force it asks yes or no, like delete:
-/// a script needs --force --yes --max-rows. After an interruption, the same command deletes the rows that are left. `drop` is
-/// faster, but the name cannot be used again at once.
+/// The terminal question asks for the name of the table; --yes does not answer it, and --confirm does: a script needs --confirm
+/// NAME --yes --max-rows ROWS. --force answers it too, and also deletes rows that changed. After an interruption, the same
+/// command deletes the rows that are left. `drop` is faster, but the name cannot be used again at once.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: azure-table truncate Blogs --save blogs.jsonl")]
+#[command(after_help = "\
+Examples:
+  azure-table truncate Blogs --save blogs.jsonl
+  azure-table truncate Blogs --confirm Blogs --yes --max-rows 10000")]
 pub(crate) struct Truncate {
     /// Name of the table
     pub(crate) table: String,
+    /// Name of the table again, which the question then does not ask for
+    #[arg(long, value_name = "NAME")]
+    pub(crate) confirm: Option<String>,
     #[command(flatten)]
     pub(crate) found_rows: FoundRows,
 }

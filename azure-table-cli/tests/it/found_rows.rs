@@ -61,8 +61,21 @@ fn unsafe_commands_are_refused_before_a_request() {
             &[&update[..], &all, &["--dialect", "cosmos", "--set", "rid=1"]].concat(),
             "\"rid\" is reserved",
         ),
-        (&["truncate", "Blogs"], "pass --force --yes --max-rows ROWS"),
-        (&[&["truncate", "Blogs"], &all[..]].concat(), "pass --force --yes --max-rows ROWS"),
+        (&["truncate", "Blogs"], "pass --confirm Blogs --yes --max-rows ROWS"),
+        (
+            &[&["truncate", "Blogs"], &all[..]].concat(),
+            "pass --confirm Blogs --yes --max-rows ROWS",
+        ),
+        (
+            &[&["truncate", "Blogs", "--confirm", "blogs"], &all[..]].concat(),
+            "--confirm blogs is not the name of the table Blogs",
+        ),
+        (
+            &[&["truncate", "Blogs", "--confirm", "x", "--force"], &all[..]].concat(),
+            "--confirm x is not",
+        ),
+        (&["truncate", "Blogs", "--confirm", "Blogs", "--yes"], "--yes requires --max-rows"),
+        (&["truncate", "Blogs", "--confirm", "Blogs"], "pass --yes --max-rows ROWS"),
         (&["truncate", "Blogs", "--force"], "pass --yes --max-rows ROWS"),
         (&["truncate", "Blogs", "--force", "--yes"], "--yes requires --max-rows"),
     ] {

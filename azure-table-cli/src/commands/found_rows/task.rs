@@ -44,11 +44,13 @@ impl Task {
     /// Checks that the question can be answered, and that `--yes` has a limit.
     pub(super) fn check_consent(&self, options: &FoundRows, globals: &Globals) -> Result<()> {
         if !self.is_unasked(globals) && !has_terminal() {
-            let force = if self.consent == Consent::Name { "--force " } else { "" };
-            let verb = self.change.verb();
+            let (verb, table) = (self.change.verb(), &self.table);
+            let name = match self.consent {
+                Consent::Name => format!("--confirm {table} "),
+                Consent::Yes => String::new(),
+            };
             return Err(Failure::usage(format!(
-                "not confirmed: {verb} rows of {}? (pass {force}--yes --max-rows ROWS to do it without a terminal)",
-                self.table
+                "not confirmed: {verb} rows of {table}? (pass {name}--yes --max-rows ROWS to do it without a terminal)"
             )));
         }
         if globals.yes && options.max_rows.is_none() {
