@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{Arguments, Command};
 
@@ -21,7 +22,7 @@ impl Arguments {
     /// and `sql` that this program has too, such as `--dialect`.
     pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Self, clap::Error> {
         let passed_on = arguments.split_off(own_arguments(&arguments));
-        let mut parsed = Self::try_parse_from(arguments)?;
+        let mut parsed = Self::try_parse_from(arguments).map_err(with_folder)?;
         match &mut parsed.command {
             Command::Serve(serve) => serve.options = passed_on,
             Command::Sql(sql) => sql.arguments = passed_on,
@@ -29,6 +30,19 @@ impl Arguments {
         }
         Ok(parsed)
     }
+}
+
+/// Adds the order of `export DIR --all-tables`, whose option is a flag in other commands, to its error.
+fn with_folder(mut error: clap::Error) -> clap::Error {
+    let is_option = |value: Option<&ContextValue>| matches!(value, Some(ContextValue::String(name)) if name.starts_with("--all-tables <"));
+    let is_missing = error.kind() == ErrorKind::InvalidValue
+        && is_option(error.get(ContextKind::InvalidArg))
+        && matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    if is_missing {
+        let tip = "the folder follows the option: azure-table export --all-tables DIR";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 #[cfg(test)]

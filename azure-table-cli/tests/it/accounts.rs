@@ -182,6 +182,10 @@ async fn wrong_arguments_are_refused() {
         let files = fs::read_dir(&backup).map_or(0, Iterator::count);
         assert_eq!(files, 0, "{arguments:?}");
     }
+    for arguments in [&["export", &backup, "--all-tables"][..], &["export", "--all-tables", "-q"]] {
+        let error = emulator.run(arguments).failed(2);
+        assert!(error.contains("azure-table export --all-tables DIR"), "{error}");
+    }
     let listed = ["export", "--all-tables", &backup, "--include", "b?ogs", "--dry-run"];
     assert_eq!(emulator.run(&listed).done(), "export  Blogs\n");
     emulator.run(&["export", "--all-tables", &backup]).done();
