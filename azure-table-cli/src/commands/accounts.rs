@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 mod manifest;
 mod names;
+mod new_folders;
 mod pattern;
 mod selection;
 mod stages;

@@ -179,9 +179,20 @@ async fn wrong_arguments_are_refused() {
     ] {
         let end = emulator.run(arguments);
         assert_eq!((end.code, &*end.out), (Some(2), ""), "{arguments:?}: {end:?}");
-        let files = fs::read_dir(&backup).map_or(0, Iterator::count);
-        assert_eq!(files, 0, "{arguments:?}");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "{arguments:?}");
     }
+    let missing = ["export", "--all-tables", "a/b", "--include", "Blog"];
+    let run_in = |folder: &Folder| {
+        emulator.command(&missing).current_dir(folder.path()).status().unwrap().code()
+    };
+    assert_eq!(run_in(&folder), Some(2));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    // Folders that existed before stay.
+    fs::create_dir(folder.file("a")).unwrap();
+    assert_eq!(run_in(&folder), Some(2));
+    assert_eq!(fs::read_dir(folder.file("a")).unwrap().count(), 0);
+    fs::remove_dir(folder.file("a")).unwrap();
     for arguments in [&["export", &backup, "--all-tables"][..], &["export", "--all-tables", "-q"]] {
         let error = emulator.run(arguments).failed(2);
         assert!(error.contains("azure-table export --all-tables DIR"), "{error}");

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::manifest::{self, Entry, Manifest, Policy, State};
 use super::names::file_names;
+use super::new_folders::NewFolders;
 use super::{BETWEEN_TABLES, check_filter, table_names, without_questions};
 use crate::args::{Export as Arguments, Globals, Selection};
 use crate::commands::export;
@@ -36,8 +37,23 @@ pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> 
         }
         return out.flush();
     }
+    let new_folders = NewFolders::create(&folder)?;
+    let exported = to_folder(args, folder, service, interrupt, globals).await;
+    if exported.is_err() {
+        new_folders.remove_empty();
+    }
+    exported
+}
+
+/// Exports the tables to a folder, or continues to do so.
+async fn to_folder(
+    args: Arguments,
+    folder: PathBuf,
+    service: TableServiceClient,
+    interrupt: Interrupt,
+    globals: &Globals,
+) -> Result<()> {
     let format = args.format.unwrap_or(Format::JsonLines);
-    fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, error))?;
     let checkpoint = CheckpointFile::lock(folder.join(CHECKPOINT), job(&args, format, &service))?;
     let is_begun = checkpoint.begin(Resume::of(args.resume, true), globals)?.is_some();
     let manifest = if folder.join(manifest::NAME).exists() {
