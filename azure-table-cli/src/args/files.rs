@@ -19,7 +19,8 @@ use crate::run_files::checksum::Checksum;
 
 /// Write the rows of a table to a file, or all tables to a folder
 ///
-/// The file appears under its name once it is complete. Until then its rows are in FILE.part or FILE.rows.part.
+/// The file appears under its name once it is complete. Until then its rows are in FILE.part or FILE.rows.part. All files of a
+/// run get the permissions that the umask leaves: `umask 077` before the command keeps the rows from other users.
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\

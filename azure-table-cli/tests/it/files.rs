@@ -7,6 +7,8 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::{DynamicEntity, TableClient};
 
+#[cfg(unix)]
+use crate::support::Run;
 use crate::support::{Emulator, Folder};
 
 /// A row with every type, whose values are easily lost. Some properties are missing in some rows, and one has two types.
@@ -282,4 +284,31 @@ async fn the_documented_examples_are_imported() {
     emulator.run_with_input(&csv, documented("text").as_bytes()).done();
     let export = emulator.run(&["export", "Blogs", "-", "--format", "csv"]).done();
     assert_eq!(export, documented("text"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn exports_have_the_mode_of_the_umask_and_saved_rows_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    let program = env!("CARGO_BIN_EXE_azure-table");
+    for (umask, expected) in [("022", 0o644), ("077", 0o600)] {
+        let mode = |file: &str, command: &str| {
+            let script = format!("umask {umask}; exec {program} {command}");
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &script]).current_dir(folder.path());
+            shell.env("AZURE_STORAGE_CONNECTION_STRING", emulator.connection_string());
+            Run::of(&shell.output().unwrap()).done();
+            fs::metadata(folder.file(file)).unwrap().permissions().mode() & 0o777
+        };
+        for name in ["rows.jsonl", "rows.csv"] {
+            let name = format!("{umask}-{name}");
+            assert_eq!(mode(&name, &format!("export Blogs {name}")), expected, "{umask}");
+        }
+        let saved = format!("{umask}-saved.jsonl");
+        let update = "update Blogs --filter \"Number ge 0\" --set A=x --yes --max-rows 9 --save";
+        assert_eq!(mode(&saved, &format!("{update} {saved}")), 0o600, "{umask}");
+    }
 }
