@@ -8,7 +8,8 @@ use super::copy::Lines;
 ///
 /// Each phase sends requests at a rate that doubles every few seconds, without retries, until more than 1 % of the responses are
 /// throttled (429, 503, or the timeout of the service, 500) or a bound is reached. The limit is the rate that the service
-/// applies while it throttles. Rates are in rows of 1 KiB per second.
+/// applies while it throttles. Rates are in rows of 1 KiB per second. Each phase sends for at most --seconds, so that the three
+/// phases send for at most 180 s by default; the last responses and the removal of the rows take longer.
 ///
 /// The rows are in a new partition, whose name is printed and begins with azure-table-bench-. The command removes exactly the
 /// rows that it wrote, also after Ctrl-C or an error; a second Ctrl-C ends it at once. Without --yes, it runs only on an

@@ -99,20 +99,21 @@ fn another_service_needs_yes_and_a_dry_run_sends_nothing() {
     assert_eq!(
         plan,
         "\
-phase         requests  rows written
-------------  --------  ------------
+phase         requests  rows written  seconds
+------------  --------  ------------  -------
 create        1         0
-inserts       17,750    17,750
-reads         17,751    100
-transactions  180       18,000
+inserts       17,750    17,750        60
+reads         17,751    100           60
+transactions  180       18,000        60
 cleanup       359       0
-at most 36,041 billable requests
+at most 36,041 billable requests, and 180 s without the cleanup
 "
     );
     let lines =
         on_account(&["bench", "Blogs", "--dry-run", "--only", "reads", "--output", "jsonl"]).done();
     let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!((&first["phase"], &first["rows"]), (&"reads".into(), &100.into()));
+    assert_eq!(first["seconds"], 60);
     run(&["bench", "a", "--emulator"]).failed(2);
     run(&["bench", "Blogs", "--emulator", "--max-rate", "0"]).failed(2);
 }
