@@ -17,6 +17,10 @@ Examples:
   azure-table sas --table Blogs --permissions r --expires 1h --partition-key Channel9
   azure-table sas --permissions rl --resource-types co --expires 2027-01-01T00:00:00Z --url
 
+To use a signature, keep its URL in a variable or a file, and name the source:
+  export SIGNED=\"$(azure-table sas --table Blogs --permissions r --expires 1h --url)\"
+  azure-table query Blogs --connection-from env:SIGNED
+
 The key of the account signs it, or a key of Microsoft Entra ID with --user-delegation. Without --table it is for the account.")]
 pub(crate) struct Sas {
     /// Table that it permits access to

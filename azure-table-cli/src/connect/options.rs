@@ -17,7 +17,7 @@ pub struct Connection {
         long,
         global = true,
         value_name = "SOURCE",
-        help = "Connection string or URL with a signature: env:NAME, file:PATH, prompt, emulator or entra:URL"
+        help = "Connection string or URL with a signature (sas --url): env:NAME, file:PATH, prompt, emulator or entra:URL"
     )]
     pub connection_from: Option<Source>,
     /// Whether the account is that of the emulator.

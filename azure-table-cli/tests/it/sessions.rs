@@ -175,6 +175,18 @@ fn an_import_with_a_rate() {
 }
 
 #[test]
+fn the_help_of_sas_shows_how_a_signature_is_used() {
+    let shell = Shell::new();
+    let help = shell
+        .run("azure-table create Blogs -q; azure-table put Blogs p r -q; azure-table sas --help");
+    let example = help.split("name the source:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    // The emulator has no certificate.
+    let example = example.replace("--url", "--url --http");
+    let rows = shell.run(&format!("{example} --output raw"));
+    assert_eq!(rows, "p\tr\n", "{example}");
+}
+
+#[test]
 fn the_permissions_of_a_signature() {
     let shell = Shell::new();
     let prepared = shell.run("azure-table create Blogs -q; azure-table sas --table Blogs -p r --expires 1h --http > token");
