@@ -76,14 +76,41 @@ fn property(argument: &str) -> std::result::Result<(&str, EdmValue), String> {
     Ok((name, value))
 }
 
-/// Returns a property without a type as one with the type that writes its value in the same way, if there is one.
+/// Returns a property without a type as one with its likely type, if its text looks like a value of another type.
 fn with_likely_type(argument: &str) -> Option<String> {
-    const LIKELY: [EdmType; 4] =
-        [EdmType::Boolean, EdmType::Int32, EdmType::Int64, EdmType::Double];
     let (name, text) = argument.split_once('=').filter(|(left, _)| !left.contains(':'))?;
-    let has_type = |ty: &EdmType| value::parse(*ty, text).is_ok_and(|it| it.to_string() == text);
-    let ty = LIKELY.into_iter().find(has_type)?;
+    let (ty, text) = likely(text)?;
     Some(format!("{name}:{ty}={text}"))
+}
+
+/// Returns the type of a text that looks like a Boolean, a number, a time or a GUID, and the form that this type accepts.
+fn likely(text: &str) -> Option<(EdmType, String)> {
+    const NUMBERS: [EdmType; 3] = [EdmType::Int32, EdmType::Int64, EdmType::Double];
+    let is = |ty: EdmType, text: &str| value::parse(ty, text).is_ok();
+    let times =
+        || [text.to_owned(), format!("{text}Z").replace(' ', "T"), format!("{text}T00:00:00Z")];
+    let number = || NUMBERS.into_iter().find(|ty| is_number(text) && is(*ty, text));
+    if is(EdmType::Boolean, text) {
+        Some((EdmType::Boolean, text.to_owned()))
+    } else if let Some(ty) = number() {
+        Some((ty, text.to_owned()))
+    } else if text.contains('-') && is(EdmType::Guid, text) {
+        Some((EdmType::Guid, text.to_owned()))
+    } else {
+        times()
+            .into_iter()
+            .find(|time| is(EdmType::DateTime, time))
+            .map(|time| (EdmType::DateTime, time))
+    }
+}
+
+/// Whether a number keeps the text: it would lose the leading zeros of a postal code and the plus of a telephone number.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let has_leading_zero =
+        digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
+    let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    (begins && !has_leading_zero) || ["NaN", "Infinity"].contains(&digits)
 }
 
 #[cfg(test)]
@@ -99,6 +126,38 @@ mod tests {
         assert_eq!(property("Views:Int64=7"), Ok(("Views", 7_i64.into())));
         assert_eq!(property("Ratio:Edm.Double=-0"), Ok(("Ratio", (-0.0).into())));
         assert_eq!(property("Data:Edm.Binary=AAE="), Ok(("Data", vec![0, 1].into())));
+    }
+
+    #[test]
+    fn texts_that_look_like_another_type_have_a_likely_type() {
+        for (text, likely) in [
+            ("5", "Edm.Int32=5"),
+            ("-3000000000", "Edm.Int64=-3000000000"),
+            ("1.10", "Edm.Double=1.10"),
+            ("-.5", "Edm.Double=-.5"),
+            ("0", "Edm.Int32=0"),
+            ("0.5e3", "Edm.Double=0.5e3"),
+            ("-Infinity", "Edm.Double=-Infinity"),
+            ("99999999999999999999", "Edm.Double=99999999999999999999"),
+            ("True", "Edm.Boolean=True"),
+            ("2027-01-31", "Edm.DateTime=2027-01-31T00:00:00Z"),
+            ("2027-01-31 12:00:00", "Edm.DateTime=2027-01-31T12:00:00Z"),
+            ("2027-01-31T12:00:00.5Z", "Edm.DateTime=2027-01-31T12:00:00.5Z"),
+            (
+                "00000000-0000-0000-0000-00000000000A",
+                "Edm.Guid=00000000-0000-0000-0000-00000000000A",
+            ),
+        ] {
+            let typed = with_likely_type(&format!("A={text}"));
+            assert_eq!(typed, Some(format!("A:{likely}")));
+            property(&typed.unwrap()).unwrap();
+        }
+        let texts =
+            ["", "-", "01067", "-007", "+49", "1.2.3", "inf", "nan", "yes", "Hello", "2027-02-30"];
+        for text in texts {
+            assert_eq!(with_likely_type(&format!("A={text}")), None, "{text}");
+        }
+        assert_eq!(with_likely_type("A:String=5"), None);
     }
 
     #[test]

@@ -36,7 +36,9 @@ Examples:
   azure-table put Blogs Channel9 2009-04-14 Text=Hello Rating:Int32=3
   azure-table put Blogs --json row.json
 
-Types: String (default), Boolean, Int32, Int64, Double, DateTime (2009-04-14T00:00:00Z), Guid, Binary (base64), also with Edm. before the name")]
+Types: String (default), Boolean, Int32, Int64, Double, DateTime (2009-04-14T00:00:00Z), Guid, Binary (base64), also with Edm. before the name
+
+A value without a type is stored as String, whatever it looks like; a note then names its likely type.")]
 pub(crate) struct Put {
     #[command(flatten)]
     pub(crate) row: Row,

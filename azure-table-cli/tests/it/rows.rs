@@ -321,6 +321,7 @@ async fn texts_that_look_like_other_types_are_noted() {
         ("merge", "Views=-3000000000", "Views:Edm.Int64=-3000000000"),
         ("put", "Ratio=0.5", "Ratio:Edm.Double=0.5"),
         ("put", "Yes=true", "Yes:Edm.Boolean=true"),
+        ("merge", "Due=2027-01-31", "Due:Edm.DateTime=2027-01-31T00:00:00Z"),
     ] {
         let run = emulator.run(&[command, "Blogs", "p", "r", argument]);
         assert!(run.err.contains("as text") && run.err.contains(advice), "{argument}: {run:?}");
@@ -328,8 +329,8 @@ async fn texts_that_look_like_other_types_are_noted() {
         let quiet = emulator.run(&[command, "Blogs", "p", "r", argument, "--quiet"]);
         assert_eq!(quiet.err, "", "{argument}");
     }
-    // The type is stated, or no other type would write the text.
-    let texts = ["A:Edm.String=5", "Zip=01067", "Version=1.10", "Text=Hello", "Yes=True", "Empty="];
+    // The type is stated, or a number would lose the zero.
+    let texts = ["A:Edm.String=5", "A:String=true", "Zip=01067", "Text=Hello", "Empty="];
     for argument in texts {
         let run = emulator.run(&["put", "Blogs", "p", "r", argument]);
         assert_eq!((run.err.as_str(), run.code), ("", Some(0)), "{argument}");
