@@ -20,9 +20,10 @@ use crate::failure::Result;
 use crate::format::Format;
 use crate::output::one_line;
 
-/// Copy the rows of a table, or of all tables, in this account or to another one
+/// Copy a table, or all tables, in this account or to another one; existing rows are replaced
 ///
-/// Timestamps and ETags are not copied: the target sets its own.
+/// Rows of the target with the same keys are replaced without a question; --mode insert refuses them, and upsert-merge keeps
+/// their other properties. Timestamps and ETags are not copied: the target sets its own.
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\

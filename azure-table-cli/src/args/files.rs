@@ -107,9 +107,10 @@ impl Export {
     }
 }
 
-/// Write the rows of a file to a table, or a backup of all tables to an account
+/// Write a file to a table, whose existing rows are replaced, or a backup to an account
 ///
-/// The file is read twice: a damaged line is an error (exit code 3) before anything is sent.
+/// Rows of the table with the keys of the file are replaced without a question; --mode insert refuses them, and upsert-merge
+/// keeps their other properties. The file is read twice: a damaged line is an error (exit code 3) before anything is sent.
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\

@@ -185,3 +185,15 @@ fn the_help_of_the_emulator_shows_a_fault_that_works() {
     emulator.run(&["put", "Blogs", "p", "r", "A=x", "--insert"]).done();
     assert_eq!(emulator.end_faults(), 2);
 }
+
+#[test]
+fn the_first_lines_of_help_say_that_rows_are_replaced() {
+    for command in ["import", "copy"] {
+        let short = run(&[command, "-h"]).done();
+        let first = short.lines().next().unwrap();
+        assert!(first.contains("existing rows are replaced"), "{first}");
+        let long = run(&[command, "--help"]).done();
+        let second = long.lines().nth(2).unwrap();
+        assert!(second.contains("are replaced without a question"), "{second}");
+    }
+}
