@@ -9,15 +9,18 @@ mod mode;
 mod run;
 mod source;
 
+use std::path::Path;
+
 use azure_table_client::bulk::{Bulk, Checkpoint};
-use azure_table_client::{DynamicEntity, TableServiceClient};
+use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
 
 use super::accounts;
 use crate::args::{Globals, Import as Arguments};
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
+use crate::run_files::checkpoint::CheckpointFile;
 use crate::run_files::checksum::Checksum;
 use crate::table_name;
 use files::Files;
@@ -66,8 +69,9 @@ pub(crate) async fn table(
         saved.note(position.bulk.resolved(), globals);
     }
     if args.create {
-        let create = async { Ok(table.create_if_not_exists().await?) };
-        interrupt.stops(create).await?;
+        let resolved = position.bulk.resolved();
+        let path = checkpoint.as_ref().map(CheckpointFile::path).filter(|_| resolved > 0);
+        interrupt.stops(prepare(&table, path, resolved)).await?;
     }
     let (total, content) =
         checked.map_or((None, String::new()), |checked| (Some(checked.rows), checked.content));
@@ -90,6 +94,26 @@ pub(crate) async fn table(
     let report = run.drive(bulk, operations, &interrupt).await;
     progress.finish();
     run.conclude(&report?)
+}
+
+/// Creates the table if it does not exist. A run that resumes after `resolved` rows needs the table that has them.
+async fn prepare(
+    table: &TableClient<DynamicEntity>,
+    resumed: Option<&Path>,
+    resolved: u64,
+) -> Result<()> {
+    let Some(checkpoint) = resumed else {
+        table.create_if_not_exists().await?;
+        return Ok(());
+    };
+    if table.table_exists().await? {
+        return Ok(());
+    }
+    let (name, rows, path) = (table.name(), counted(resolved, "row"), checkpoint.display());
+    let message = format!(
+        "the table {name} does not exist any more, and the earlier run has handled {rows}: delete {path} to import all rows again"
+    );
+    Err(Failure::new(Exit::NotFound, message))
 }
 
 /// Shows the progress of a bulk run.

@@ -139,6 +139,10 @@ impl CheckpointFile {
         Ok(Self { path, job, _lock: lock })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Begins a run, or returns the saved position that it continues from. It is a usage error if the checkpoint belongs to
     /// other arguments. A run saves its checkpoint before anything else.
     pub(crate) fn begin(&self, resume: Resume, globals: &Globals) -> Result<Option<Saved>> {

@@ -343,3 +343,37 @@ async fn the_progress_has_the_expected_rows_and_throttled_reads() {
         run.done();
     }
 }
+
+#[tokio::test]
+async fn a_resumed_import_does_not_create_the_table_that_had_its_rows() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let (file, rows) = (folder.file("rows.jsonl"), lines(0..2000));
+    fs::write(&file, rows).unwrap();
+    let checkpoint = folder.file("rows.jsonl.checkpoint");
+    let import = ["import", &file, "Blogs", "--create"];
+    let resume = [&import[..], &["--resume"]].concat();
+    let table = emulator.client().table_named::<azure_table_client::DynamicEntity>("Blogs");
+    // The checkpoint has no row yet.
+    emulator.add_faults(r#"{"faults":[{"fault":"delay_request","milliseconds":300}]}"#);
+    let mut child = emulator.command(&import).spawn().unwrap();
+    created(&checkpoint, &mut child).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    emulator.end_faults();
+    table.delete_table_if_exists().await.unwrap();
+    // The credential expires after some rows, of which the killed run may have sent more.
+    let expired = r#"{"fault":"error","status":403,"code":"AuthorizationFailure","on":"Transaction","skip":4}"#;
+    emulator.add_faults(expired);
+    emulator.run(&[&resume[..], &["--concurrency", "1"]].concat()).failed(5);
+    emulator.end_faults();
+    emulator.run(&resume[..3]).failed(2);
+    table.delete_table().await.unwrap();
+    let creations = emulator.requests_by_operation()["CreateTable"].clone();
+    let error = emulator.run(&resume).failed(6);
+    assert!(error.contains("the table Blogs does not exist any more"), "{error}");
+    assert!(error.contains(&format!("delete {checkpoint} to import all rows again")), "{error}");
+    assert_eq!(emulator.requests_by_operation()["CreateTable"], creations);
+    fs::remove_file(&checkpoint).unwrap();
+    emulator.run(&[&resume[..], &["--yes"]].concat()).done();
+    assert_eq!(emulator.run(&["count", "Blogs", "-q"]).done(), "2000\n");
+}
