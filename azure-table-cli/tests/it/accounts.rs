@@ -122,6 +122,41 @@ async fn an_account_survives_each_format() {
 }
 
 #[tokio::test]
+async fn a_partial_backup_is_called_partial() {
+    let (a, b, folder) = (Emulator::start(), Emulator::start(), Folder::new());
+    fill(&a, "Blogs", 30).await;
+    fill(&a, "Logs", 3).await;
+    let part = "the backup is partial: it was exported with ";
+    for (name, options, expected) in [
+        ("whole", &[][..], None),
+        ("tables", &["--exclude", "L*"], Some("--exclude \"L*\"\n")),
+        (
+            "rows",
+            &["--filter", "Number ge 7", "--select", "Yes,Text", "--include", "B*"],
+            Some(
+                "--filter \"Number ge 7\", --select \"Yes\", --select \"Text\", --include \"B*\"\n",
+            ),
+        ),
+    ] {
+        let backup = folder.file(name);
+        a.run(&[&["export", "--all-tables", &backup], options].concat()).done();
+        let verified = run(&["verify", &backup]);
+        let import = ["import", &backup, "--all-tables", "--replace"];
+        for run in [verified, b.run(&[&import[..], &["--dry-run"]].concat()), b.run(&import)] {
+            let found = run.err.split(part).nth(1);
+            let is_noted = match expected {
+                Some(expected) => found.is_some_and(|found| found.starts_with(expected)),
+                None => found.is_none(),
+            };
+            assert!(is_noted && run.code == Some(0), "{name}: {run:?}");
+        }
+        assert_eq!(run(&["verify", &backup, "-q"]).err, "");
+    }
+    // As in the manifests of earlier versions.
+    assert!(!fs::read_to_string(folder.file("whole/manifest.json")).unwrap().contains("partial"));
+}
+
+#[tokio::test]
 async fn names_of_cosmos_db_survive_a_backup() {
     let options = ["--dialect", "cosmos"];
     let (a, b, folder) =

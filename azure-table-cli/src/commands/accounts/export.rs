@@ -7,7 +7,7 @@ use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
 use clap::ValueEnum as _;
 use serde_json::Value;
 
-use super::manifest::{self, Entry, Manifest, Policy, State};
+use super::manifest::{self, Entry, Manifest, Part, Policy, State};
 use super::names::file_names;
 use super::new_folders::NewFolders;
 use super::{BETWEEN_TABLES, check_filter, table_names, without_questions};
@@ -67,7 +67,8 @@ async fn to_folder(
         let started = manifest::now();
         let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
         let entries = entries(&tables, format);
-        let mut manifest = Manifest::new(service.endpoint(), started, entries);
+        let part = Part::of(&args);
+        let mut manifest = Manifest::new(service.endpoint(), started, part, entries);
         checkpoint.save(&Value::Null)?;
         manifest.save(&folder)?;
         manifest

@@ -79,6 +79,7 @@ impl Restore {
             let message = format!("{}: {problem}", folder.display());
             return Err(Failure::new(Exit::Different, message));
         }
+        manifest.note_part(globals);
         let mut tables = manifest.tables;
         tables.retain(|entry| entry.content.is_some());
         let names = tables.iter().map(|entry| entry.table.clone()).collect();

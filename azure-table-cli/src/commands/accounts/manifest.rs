@@ -1,5 +1,6 @@
 //! The manifest of a backup: the tables of a folder, their files and their access policies.
 
+mod part;
 mod policy;
 
 use std::collections::HashSet;
@@ -11,9 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::names::is_file_name;
+use crate::args::Globals;
 use crate::failure::{Exit, Failure, Result};
+use crate::output::{note, one_line};
 use crate::run_files::checksum::Checksum;
 use crate::run_files::replace;
+pub(super) use part::Part;
 pub(super) use policy::Policy;
 
 const VERSION: u64 = 1;
@@ -31,6 +35,9 @@ pub(super) struct Manifest {
     pub(super) started: String,
     /// The time after the last table was exported; `None` in an unfinished backup.
     pub(super) finished: Option<String>,
+    /// `None` if all rows of all tables were exported; the manifests of earlier versions do not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partial: Option<Part>,
     pub(super) tables: Vec<Entry>,
     /// The hash of the other members.
     checksum: String,
@@ -65,10 +72,24 @@ pub(super) fn now() -> String {
 }
 
 impl Manifest {
-    pub(super) fn new(endpoint: &str, started: String, tables: Vec<Entry>) -> Self {
-        let endpoint = endpoint.to_owned();
-        let checksum = String::new();
-        Self { version: VERSION, endpoint, started, finished: None, tables, checksum }
+    pub(super) fn new(
+        endpoint: &str,
+        started: String,
+        partial: Option<Part>,
+        tables: Vec<Entry>,
+    ) -> Self {
+        let (endpoint, checksum) = (endpoint.to_owned(), String::new());
+        Self { version: VERSION, endpoint, started, finished: None, partial, tables, checksum }
+    }
+
+    /// Notes that the backup is not that of the whole account.
+    pub(super) fn note_part(&self, globals: &Globals) {
+        if let Some(part) = &self.partial {
+            note(
+                globals,
+                &one_line(&format!("the backup is partial: it was exported with {part}")),
+            );
+        }
     }
 
     /// Reads the manifest of a folder. A missing manifest, or one of another version, is a usage error.
@@ -167,7 +188,7 @@ mod tests {
     fn a_saved_manifest_is_read_and_a_changed_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let tables = vec![entry("Blogs", "Blogs.jsonl"), entry("ü\"", "%C3%BC%22.jsonl")];
-        let mut manifest = Manifest::new("http://a", now(), tables);
+        let mut manifest = Manifest::new("http://a", now(), None, tables);
         manifest.save(folder.path()).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
         let path = folder.path().join(NAME);
@@ -199,7 +220,7 @@ mod tests {
             (vec![Entry { content: None, ..entry("a", "a.jsonl") }], "the state of"),
             (vec![Entry::pending("a", "a.jsonl".to_owned())], "the state of"),
         ] {
-            let mut manifest = Manifest::new("http://a", now(), tables);
+            let mut manifest = Manifest::new("http://a", now(), None, tables);
             manifest.finished = Some(now());
             manifest.save(folder.path()).unwrap();
             let error = Manifest::read(folder.path()).unwrap_err();

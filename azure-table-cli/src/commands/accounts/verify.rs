@@ -64,6 +64,7 @@ fn note_complete(manifest: &Manifest, globals: &Globals) {
     let tables = manifest.tables.iter().filter(|entry| entry.content.is_some()).count();
     let (tables, rows) = (counted(tables as u64, "table"), counted(rows, "row"));
     note(globals, &format!("the backup is complete: {tables}, {rows}"));
+    manifest.note_part(globals);
 }
 
 /// Returns the problem of a backup that is not complete.
