@@ -144,6 +144,34 @@ async fn a_table_that_is_deleted_during_the_export_is_reported() {
     assert!(list.lines().count() == 2 && !list.contains("Deleted"), "{list}");
 }
 
+#[tokio::test]
+async fn a_manifest_is_not_written_for_each_table() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    for n in 0..6 {
+        fill(&emulator, &format!("Table{n}"), n).await;
+    }
+    let backup = folder.file("backup");
+    let manifest = || fs::read_to_string(folder.file("backup/manifest.json")).unwrap();
+    let export = ["export", "--all-tables", &backup, "--save-every", "1h"];
+    emulator.add_faults(SLOW);
+    let mut child = emulator.command(&export).spawn().unwrap();
+    wait_for(&mut child, &folder.path().join("backup").join("Table3.jsonl"), "Number").await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!manifest().contains("complete"), "{}", manifest());
+    assert!(run(&["verify", &backup]).failed(3).contains("backup is unfinished\n"));
+    // A failure saves it, so that only the table that failed is exported again.
+    let refused = r#"{"fault":"error","status":403,"code":"AuthorizationFailure","on":"Query","table":"Table4"}"#;
+    emulator.add_faults(refused);
+    emulator.run(&with_resume(&export)).failed(8);
+    assert_eq!(manifest().matches("\"complete\"").count(), 4, "{}", manifest());
+    emulator.end_faults();
+    let end = emulator.run(&with_resume(&export));
+    assert!(!end.err.contains("export Table3") && end.err.contains("export Table4"), "{end:?}");
+    end.done();
+    run(&["verify", &backup]).done();
+}
+
 /// A backup of three tables, and an empty account.
 struct Backup {
     source: Emulator,

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
 use clap::ValueEnum as _;
@@ -134,6 +135,7 @@ struct Backup {
 impl Backup {
     async fn run(&mut self, globals: &Globals) -> Result<()> {
         let globals = without_questions(globals);
+        let mut saved = Instant::now();
         for at in 0..self.manifest.tables.len() {
             let entry = self.manifest.tables[at].clone();
             if entry.state != State::Pending {
@@ -148,9 +150,17 @@ impl Backup {
                     self.remove_files(&entry)?;
                     Entry { state: State::Deleted, ..entry }
                 }
-                Err(failure) => return Err(self.stopped(&table, &failure)),
+                Err(failure) => {
+                    // Its failure only means that a resumed run exports some tables again.
+                    let _ = self.manifest.save(&self.folder);
+                    return Err(self.stopped(&table, &failure));
+                }
             };
-            self.manifest.save(&self.folder)?;
+            // The manifest has all tables: saving it after each one would write gigabytes for thousands of them.
+            if saved.elapsed() >= self.args.save_every {
+                self.manifest.save(&self.folder)?;
+                saved = Instant::now();
+            }
         }
         self.manifest.finished = Some(manifest::now());
         self.manifest.save(&self.folder)

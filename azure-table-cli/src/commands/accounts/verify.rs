@@ -126,8 +126,9 @@ fn unknown(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
         let is_of_run = |suffix: &&str| {
             name.strip_suffix(*suffix).is_some_and(|file| tables.contains_key(file))
         };
-        let is_of_table =
-            tables.get(&*name) == Some(&State::Complete) || RUN_FILES.iter().any(is_of_run);
+        // An export that was killed may have completed files since it saved the manifest.
+        let is_of_table = matches!(tables.get(&*name), Some(State::Complete | State::Pending))
+            || RUN_FILES.iter().any(is_of_run);
         if !is_of_account && !is_of_table {
             unknown.push(format!("{name}: it is not in the manifest"));
         }
