@@ -1,5 +1,5 @@
 //! The parts that the programs `azure-table` and `azure-table-sql` share: the options of an account, failures with their exit
-//! codes, confirmations and signals.
+//! codes, confirmations, signals and the names of types.
 //!
 //! The interface is only for these programs: any version may change it.
 
@@ -8,6 +8,7 @@
 
 pub mod confirm;
 pub mod connect;
+pub mod edm_type;
 pub mod failure;
 pub mod interrupt;
 pub mod links;

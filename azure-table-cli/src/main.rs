@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use args::{Arguments, Command};
 // The modules of the library are also `crate::…` here.
-use azure_table_cli::{confirm, connect, failure, interrupt, links, terminal};
+use azure_table_cli::{confirm, connect, edm_type, failure, interrupt, links, terminal};
 use failure::{Exit, Failure};
 
 /// The name in messages.

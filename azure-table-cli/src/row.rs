@@ -8,6 +8,7 @@ use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 
 use crate::args::{Globals, Row};
+use crate::edm_type;
 use crate::failure::{Failure, Result};
 use crate::format::{is_standard, jsonl, value};
 use crate::output::note;
@@ -64,7 +65,7 @@ fn property(argument: &str) -> std::result::Result<(&str, EdmValue), String> {
     let (name, ty) = match left.split_once(':') {
         None => (left, EdmType::String),
         Some((name, ty)) => {
-            let ty = value::parse_type(ty);
+            let ty = edm_type::parse(ty);
             (name, ty.map_err(|why| format!("the property {name:?} is invalid: {why}"))?)
         }
     };

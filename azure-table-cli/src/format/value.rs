@@ -5,17 +5,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use uuid::Uuid;
 
-/// Reads the name of a type, with or without `Edm.` before it.
-pub(crate) fn parse_type(name: &str) -> Result<EdmType, String> {
-    let ty = EdmType::from_name(name).or_else(|| EdmType::from_name(&format!("Edm.{name}")));
-    ty.ok_or_else(|| {
-        format!(
-            "the type {name:?} is unknown: the types are String, Boolean, Int32, Int64, Double, DateTime, Guid and \
-             Binary, also with Edm. before the name"
-        )
-    })
-}
-
 /// Reads a value of a type. The error contains the reason why the text is not one.
 pub(crate) fn parse(ty: EdmType, text: &str) -> Result<EdmValue, String> {
     let invalid = |why: String| format!("{text:?} is not a value of type {ty}: {why}");
@@ -43,23 +32,4 @@ pub(crate) fn parse(ty: EdmType, text: &str) -> Result<EdmValue, String> {
             STANDARD.decode(text).map_err(|error| invalid(error.to_string()))?.into()
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_are_read_with_and_without_edm() {
-        for name in ["String", "Boolean", "Int32", "Int64", "Double", "DateTime", "Guid", "Binary"]
-        {
-            let long = format!("Edm.{name}");
-            assert_eq!(parse_type(name).unwrap().as_str(), long);
-            assert_eq!(parse_type(&long).unwrap().as_str(), long);
-        }
-        for bad in ["", "int32", "Edm.", "edm.Int32", "Edm.Edm.Int32", "Int32 ", "Int\u{1b}"] {
-            let error = parse_type(bad).unwrap_err();
-            assert!(error.contains(&format!("the type {bad:?} is unknown")), "{error}");
-        }
-    }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Handling of values without a column of their type
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) mixed: MixedValues,
-    /// Columns of a table instead of inferred ones: Blogs=Rating:Edm.Int32,Text:Edm.String
+    /// Columns of a table instead of inferred ones: Blogs=Rating:Int32,Text:String
     ///
     /// Once for each table. The name of the table is not case-sensitive.
     #[arg(long, value_name = "TABLE=COLUMNS")]

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use azure_table_cli::edm_type;
 use azure_table_client::edm::EdmType;
 
 /// The columns of a table: `Blogs=Rating:Edm.Int32,Text:Edm.String`.
@@ -23,12 +24,7 @@ impl FromStr for TableColumns {
             let (name, edm_type) = column
                 .split_once(':')
                 .ok_or_else(|| format!("no type: {column:?}; write NAME:TYPE"))?;
-            let edm_type = EdmType::from_name(edm_type).ok_or_else(|| {
-                format!(
-                    "unknown type {edm_type:?} of {name:?}: the types are Edm.String, Edm.Boolean, \
-                         Edm.Int32, Edm.Int64, Edm.Double, Edm.DateTime, Edm.Guid and Edm.Binary"
-                )
-            })?;
+            let edm_type = edm_type::parse(edm_type).map_err(|why| format!("{name:?}: {why}"))?;
             Ok::<_, String>((name.to_owned(), edm_type))
         };
         let columns = columns.split(',').filter(|text| !text.is_empty()).map(column);
@@ -42,7 +38,7 @@ mod tests {
 
     #[test]
     fn columns_have_a_table_and_types() {
-        let parsed: TableColumns = "Blogs=Rating:Edm.Int32,Text:Edm.String".parse().unwrap();
+        let parsed: TableColumns = "Blogs=Rating:Int32,Text:Edm.String".parse().unwrap();
         assert_eq!(parsed.table, "Blogs");
         let columns = [("Rating".to_owned(), EdmType::Int32), ("Text".to_owned(), EdmType::String)];
         assert_eq!(parsed.columns, columns);

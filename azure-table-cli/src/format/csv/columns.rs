@@ -6,7 +6,7 @@ use std::str::FromStr;
 use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
 
-use super::super::value;
+use crate::edm_type;
 
 const TYPES: [EdmType; 8] = [
     EdmType::Binary,
@@ -78,7 +78,7 @@ pub(super) fn parse_column(text: &str) -> Result<(&str, EdmType), String> {
     let Some((name, ty)) = text.rsplit_once(['@', ':']).filter(|(name, _)| !name.is_empty()) else {
         return Err(format!("column {text:?} has no type, as in {:?}", format!("{text}@String")));
     };
-    let ty = value::parse_type(ty).map_err(|why| format!("column {text:?}: {why}"))?;
+    let ty = edm_type::parse(ty).map_err(|why| format!("column {text:?}: {why}"))?;
     Ok((name, ty))
 }
 
