@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 pub(crate) async fn pause(clock: &Arc<dyn Clock>, lost: u32) {
     let limit = limit(lost);
     if !limit.is_zero() {
-        clock.sleep(limit.mul_f64(fastrand::f64())).await;
+        clock.sleep(limit.mul_f64(clock.random_fraction())).await;
     }
 }
 

@@ -347,14 +347,15 @@ impl Lease {
 
     /// The time until the next look at the row.
     fn pause(&self) -> Duration {
-        let now = self.table.clock().instant();
+        let clock = self.table.clock();
+        let now = clock.instant();
         let longest = self.ttl / 3;
         let pause = match &self.seen {
             Some(seen) => seen.until.saturating_duration_since(now).min(longest),
             None => self.ttl / 20,
         };
         // Several programs that wait for one row do not all write at once.
-        pause + (self.ttl / 20).mul_f64(fastrand::f64())
+        pause + (self.ttl / 20).mul_f64(clock.random_fraction())
     }
 }
 

@@ -1,8 +1,8 @@
-//! The clock of a client: the time of day, durations, timers, and the random bytes of ids.
+//! The clock of a client: the time of day, durations, timers, and random bytes.
 //!
 //! This is the only place where the client uses the timers of its runtime and the operating system's random source.
 
-mod id;
+mod random;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
-pub use self::id::RandomSourceError;
+pub use self::random::RandomSourceError;
 
 /// A timer; see [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -68,8 +68,8 @@ pub trait Clock: fmt::Debug + Send + Sync {
         Box::pin(tokio::time::sleep(duration))
     }
 
-    /// Fills `bytes` with random bytes for the ids of requests and writes, which prove outcomes: no two programs may
-    /// draw the same ones.
+    /// Fills `bytes` with random bytes for waits, and for the ids of requests and writes, which prove outcomes: no two
+    /// programs may draw the same ones.
     ///
     /// The default reads the operating system's source at each call. A generator in the program would repeat its
     /// bytes in a fork, and after a virtual machine is started twice from one snapshot. A test can override this to

@@ -116,15 +116,16 @@ impl RateLimit {
         now: Instant,
         sent_at: Instant,
         rows: u32,
+        random: f64,
     ) -> bool {
         // A partition that is throttled again before its next success exceeded its own limit.
         if self.setbacks == 0 && !self.is_near(now) && account.is_near(now) {
             self.sent.remove(sent_at, rows);
             self.setbacks = 1;
-            account.throttled(now, sent_at, rows)
+            account.throttled(now, sent_at, rows, random)
         } else {
             account.sent.remove(sent_at, rows);
-            self.throttled(now, sent_at, rows)
+            self.throttled(now, sent_at, rows, random)
         }
     }
 
@@ -137,8 +138,14 @@ impl RateLimit {
     }
 
     /// Records that rows which were sent at `sent_at` were throttled. Returns `false` for rows that were in flight when
-    /// the rate was reduced.
-    pub(super) fn throttled(&mut self, now: Instant, sent_at: Instant, rows: u32) -> bool {
+    /// the rate was reduced. A pause lasts from half of its longest time to all of it, by a `random` number up to 1.
+    pub(super) fn throttled(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        rows: u32,
+        random: f64,
+    ) -> bool {
         self.sent.remove(sent_at, rows);
         if self.rate.as_ref().is_some_and(|rate| sent_at < rate.since) {
             return false;
@@ -157,7 +164,7 @@ impl RateLimit {
         self.free_at = None;
         if self.setbacks > 0 || done <= 0.0 {
             let longest = FIRST_PAUSE.saturating_mul(1 << self.setbacks.min(10)).min(LONGEST_PAUSE);
-            self.pause_until(now + longest.mul_f64(0.5 + 0.5 * fastrand::f64()));
+            self.pause_until(now + longest.mul_f64(0.5 + 0.5 * random));
         }
         self.setbacks = self.setbacks.saturating_add(1);
         true

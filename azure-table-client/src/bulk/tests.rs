@@ -118,7 +118,7 @@ fn a_throttled_partition_waits_and_the_others_do_not() {
         window.push(row(n.into(), (n % 2) as u8, n, 0), now).unwrap();
     }
     let first = window.take(now, false).unwrap();
-    assert!(window.throttled(&first.partition, now, now, 100));
+    assert!(window.throttled(&first.partition, now, now, 100, 0.5));
     let name = Arc::clone(&first.partition);
     window.put_back(&name, vec![first], now);
     assert_eq!(lengths(&mut window, now, true), [100, 100]);
@@ -138,7 +138,7 @@ fn all_partitions_wait_for_the_account() {
     }
     window.done("earlier rows", now, 20_000);
     let first = window.take(now, false).unwrap();
-    assert!(window.throttled(&first.partition, now, now, 100));
+    assert!(window.throttled(&first.partition, now, now, 100, 0.5));
     assert_eq!(lengths(&mut window, now, true), [100], "at the rate of the account");
     assert!(!window.has_part());
     let at = window.wakes_at().unwrap();
@@ -174,8 +174,8 @@ fn a_rate_stays_just_below_the_throttled_rate() {
     rate_limit.sent(sent, 100);
     rate_limit.sent(sent, 100);
     let now = start + Duration::from_millis(230);
-    assert!(rate_limit.throttled(now, sent, 100));
-    assert!(!rate_limit.throttled(now, sent, 100), "both were in flight");
+    assert!(rate_limit.throttled(now, sent, 100, 0.5));
+    assert!(!rate_limit.throttled(now, sent, 100, 0.5), "both were in flight");
     // 2,000 in the last second are more than 1,900: the first of them must be a second ago.
     let next = rate_limit.next_at(now);
     assert!(next >= start + Duration::from_secs(1), "{:?}", next - start);
@@ -201,7 +201,7 @@ fn pauses_grow_until_a_success() {
     let mut pauses = Vec::new();
     for _ in 0..12 {
         rate_limit.sent(now, 1);
-        assert!(rate_limit.throttled(now, now, 1));
+        assert!(rate_limit.throttled(now, now, 1, 0.5));
         let next = rate_limit.next_at(now);
         pauses.push((next - now).as_secs_f64());
         now = next;
@@ -278,7 +278,7 @@ proptest! {
             let rows = count(&chunk);
             let (again, done) = match action {
                 0 => {
-                    window.throttled(&name, now, now, rows);
+                    window.throttled(&name, now, now, rows, 0.5);
                     (vec![chunk], Vec::new())
                 }
                 1 => {

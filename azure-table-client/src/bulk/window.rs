@@ -117,10 +117,14 @@ impl Window {
     fn forget_some(&mut self, now: Instant) {
         if self.idle > REMEMBERED {
             let mut idle = 0;
-            self.partitions.retain(|_, partition| {
-                // If too many have a rate limit, half of them are kept.
-                let keeps = !partition.is_forgettable()
-                    || (idle < REMEMBERED / 2 && !partition.rate_limit.is_fresh(now));
+            // If too many have a rate limit, half of them are kept, by their names, so that a run can repeat itself.
+            let is_limited = |it: &Partition| it.is_forgettable() && !it.rate_limit.is_fresh(now);
+            let limited = self.partitions.iter().filter(|(_, partition)| is_limited(partition));
+            let mut kept: Vec<_> = limited.map(|(name, _)| Arc::clone(name)).collect();
+            kept.sort_unstable();
+            kept.truncate(REMEMBERED / 2);
+            self.partitions.retain(|name, partition| {
+                let keeps = !partition.is_forgettable() || kept.binary_search(name).is_ok();
                 idle += usize::from(keeps && partition.waiting.is_empty());
                 keeps
             });
@@ -265,9 +269,10 @@ impl Window {
         now: Instant,
         sent_at: Instant,
         rows: u32,
+        random: f64,
     ) -> bool {
         let Some(partition) = self.partitions.get_mut(name) else { return false };
-        partition.rate_limit.throttled_in(&mut self.account, now, sent_at, rows)
+        partition.rate_limit.throttled_in(&mut self.account, now, sent_at, rows, random)
     }
 
     /// The rate limit of the partition.
@@ -361,7 +366,8 @@ impl Window {
 
     /// Closes all partitions; see [`close`](Self::close).
     pub(super) fn close_all(&mut self, error: &Arc<Error>) -> (Vec<Row>, Vec<Chunk>) {
-        let names: Vec<_> = self.partitions.keys().map(Arc::clone).collect();
+        let mut names: Vec<_> = self.partitions.keys().map(Arc::clone).collect();
+        names.sort_unstable();
         let (mut rows, mut open) = (Vec::new(), Vec::new());
         for name in names {
             let (more_rows, more_open) = self.close(&name, error);

@@ -107,7 +107,7 @@ impl Rounds {
 
     /// Waits for the next round; returns `error` if no round or time is left.
     pub(super) async fn next(&mut self, error: Error) -> Result<(), Error> {
-        let wait = WAITS.wait(&FailedAttempt::new(self.done)).unwrap_or_default();
+        let wait = WAITS.wait(&FailedAttempt::new(self.done), &*self.clock).unwrap_or_default();
         let in_time = self.deadline.is_none_or(|at| {
             self.clock.instant().checked_add(wait + TICK).is_some_and(|then| then < at)
         });

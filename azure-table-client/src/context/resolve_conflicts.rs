@@ -96,8 +96,9 @@ impl<'c> Rounds<'c> {
 
     async fn save(&mut self) -> Result<SaveReport, SaveError> {
         if self.conflicts > 0 {
-            let wait = WAITS.wait(&FailedAttempt::new(self.conflicts)).unwrap_or_default();
-            self.context.core.clock.sleep(wait).await;
+            let clock = &*self.context.core.clock;
+            let wait = WAITS.wait(&FailedAttempt::new(self.conflicts), clock).unwrap_or_default();
+            clock.sleep(wait).await;
         }
         let result = self.context.save(self.options.clone(), &self.skip).await;
         self.collect();

@@ -342,7 +342,8 @@ impl<'c> Attempts<'c> {
             return None;
         }
         let now = self.pipeline.now();
-        let mut wait = self.retry.wait(&failure.attempt(self.route.failures(), now))?;
+        let mut wait =
+            self.retry.wait(&failure.attempt(self.route.failures(), now), &*self.pipeline.clock)?;
         let is_harmless =
             failure.is_connect() || (failure.is_interrupted() && !self.request.is_write());
         if is_harmless && self.failures == 1 {

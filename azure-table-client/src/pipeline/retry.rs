@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use crate::clock::Clock;
 pub(crate) use crate::operation::server_wait;
 use crate::transport::TransportErrorKind;
 
@@ -123,11 +124,11 @@ impl RetryPolicy {
     }
 
     /// The wait after that attempt; `None` if it was the last one.
-    pub(crate) fn wait(&self, failed: &FailedAttempt) -> Option<Duration> {
+    pub(crate) fn wait(&self, failed: &FailedAttempt, clock: &dyn Clock) -> Option<Duration> {
         let own = match &self.waits {
             Waits::Own(wait) => return wait(failed),
             Waits::Fixed(wait) => *wait,
-            Waits::Exponential { .. } => below(self.longest_wait(failed.number)?),
+            Waits::Exponential { .. } => below(self.longest_wait(failed.number)?, clock),
         };
         Some(failed.retry_after.map_or(own, |server| own.max(server)))
     }
@@ -146,8 +147,8 @@ impl fmt::Debug for RetryPolicy {
 }
 
 /// Any time up to `longest`.
-fn below(longest: Duration) -> Duration {
-    let seconds = longest.as_secs_f64() * fastrand::f64();
+fn below(longest: Duration, clock: &dyn Clock) -> Duration {
+    let seconds = longest.as_secs_f64() * clock.random_fraction();
     // Only rounding at the very end of the range can fail.
     Duration::try_from_secs_f64(seconds).unwrap_or(longest)
 }
@@ -164,6 +165,7 @@ pub(crate) fn is_transient_error(kind: TransportErrorKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SystemClock;
 
     fn failed(number: u32, retry_after: Option<u64>) -> FailedAttempt {
         let retry_after = retry_after.map(Duration::from_secs);
@@ -178,19 +180,19 @@ mod tests {
         assert_eq!(longest, [1, 2, 4, 8, 10, 10]);
         assert_eq!(policy.longest_wait(u32::MAX).unwrap().as_secs(), 10);
         for _ in 0..100 {
-            assert!(policy.wait(&failed(3, None)).unwrap() <= Duration::from_secs(4));
+            assert!(policy.wait(&failed(3, None), &SystemClock).unwrap() <= Duration::from_secs(4));
         }
         let fixed = RetryPolicy::fixed(2, Duration::from_secs(5));
-        assert_eq!(fixed.wait(&failed(7, None)), Some(Duration::from_secs(5)));
+        assert_eq!(fixed.wait(&failed(7, None), &SystemClock), Some(Duration::from_secs(5)));
         let endless = RetryPolicy::exponential(9, Duration::MAX, Duration::MAX);
-        assert!((0..1000).all(|_| endless.wait(&failed(3, None)).is_some()));
+        assert!((0..1000).all(|_| endless.wait(&failed(3, None), &SystemClock).is_some()));
     }
 
     #[test]
     fn the_service_sets_the_lower_bound() {
         let fixed = RetryPolicy::fixed(2, Duration::from_secs(5));
-        assert_eq!(fixed.wait(&failed(1, Some(30))), Some(Duration::from_secs(30)));
-        assert_eq!(fixed.wait(&failed(1, Some(1))), Some(Duration::from_secs(5)));
+        assert_eq!(fixed.wait(&failed(1, Some(30)), &SystemClock), Some(Duration::from_secs(30)));
+        assert_eq!(fixed.wait(&failed(1, Some(1)), &SystemClock), Some(Duration::from_secs(5)));
     }
 
     #[test]
@@ -198,7 +200,7 @@ mod tests {
         let own = RetryPolicy::own(|failed| {
             (failed.number < 3).then(|| Duration::from_secs(failed.number.into()))
         });
-        let waits = [1, 2, 3].map(|n| own.wait(&failed(n, Some(9))));
+        let waits = [1, 2, 3].map(|n| own.wait(&failed(n, Some(9)), &SystemClock));
         assert_eq!(waits, [Some(Duration::from_secs(1)), Some(Duration::from_secs(2)), None]);
         assert_eq!(format!("{own:?} {:?}", RetryPolicy::none()), "own fixed(0, 0ns)");
     }

@@ -132,7 +132,7 @@ impl Run {
         let Response { at, sent_at, partition: n, is_throttled } = *response;
         let partition = &mut self.partitions[n];
         if is_throttled {
-            partition.limit.throttled_in(&mut self.account, at, sent_at, CHUNK);
+            partition.limit.throttled_in(&mut self.account, at, sent_at, CHUNK, fastrand::f64());
             self.queue.insert(0, n);
         } else {
             partition.limit.done(at, CHUNK);
@@ -220,9 +220,9 @@ fn a_partition_that_is_throttled_twice_exceeded_its_own_limit() {
     let now = Instant::now();
     account.done(now, 19_000);
     partition.done(now, 100);
-    assert!(partition.throttled_in(&mut account, now, now, 100));
+    assert!(partition.throttled_in(&mut account, now, now, 100, 0.5));
     assert!(account.rate.is_some() && partition.rate.is_none());
-    assert!(partition.throttled_in(&mut account, now, now, 100));
+    assert!(partition.throttled_in(&mut account, now, now, 100, 0.5));
     assert!(partition.rate.is_some() && partition.next_at(now) > now, "it waits");
     let of_account = account.rate.as_ref().map(|rate| rate.entities);
     assert_eq!(of_account, Some(REDUCTION * ACCOUNT), "not reduced again");

@@ -101,7 +101,10 @@ impl Run {
             failure,
             Some(FailureKind::Throttled | FailureKind::Transient { is_overload: true })
         );
-        let is_first = is_overload && self.window.throttled(&chunk.partition, now, sent_at, rows);
+        let is_first = is_overload && {
+            let random = self.core.clock.random_fraction();
+            self.window.throttled(&chunk.partition, now, sent_at, rows, random)
+        };
         if failure.is_none() {
             self.window.done(&chunk.partition, now, rows);
         }
@@ -134,7 +137,7 @@ impl Run {
             Some(FailureKind::Throttled) => {}
             Some(FailureKind::Transient { .. }) => {
                 chunk.failures += 1;
-                let wait = self.retry.wait(&FailedAttempt::new(chunk.failures));
+                let wait = self.retry.wait(&FailedAttempt::new(chunk.failures), &*self.core.clock);
                 let wait = wait.filter(|_| chunk.failures <= self.retry.max_retries());
                 has_no_retry_left = wait.is_none();
                 if let (Some(wait), Some(rate_limit)) =
