@@ -12,6 +12,8 @@
 
 mod client;
 mod error;
+#[cfg(feature = "explore")]
+mod explore;
 #[cfg(feature = "mock-server")]
 mod server;
 
@@ -20,6 +22,8 @@ use std::ops::Deref;
 use azure_table_mock::TableService;
 #[doc(inline)]
 pub use azure_table_mock::{AddedFault, Fault, RecordedRequest};
+#[cfg(feature = "explore")]
+pub use explore::explore;
 #[cfg(feature = "mock-server")]
 pub use server::MockTableServer;
 
@@ -55,6 +59,12 @@ impl MockTableService {
     /// Creates an empty service with the development account and a clock that follows tokio's time.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates an empty service that draws all that is random from this seed; see
+    /// [`random_seed`](MockTableServiceBuilder::random_seed). ([`seed`](TableService::seed) inserts rows.)
+    pub fn with_random_seed(seed: u64) -> Self {
+        Self::builder().random_seed(seed).build()
     }
 
     /// Returns a builder for a service with its own account, clock or rules.

@@ -2,17 +2,19 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::Dialect;
-use crate::clock::{Clock, SharedClock, TokioClock};
+use crate::clock::{Clock, SharedClock, SystemClock, TokioClock};
 use crate::core::{Core, Rules, ServiceClock};
 use crate::dialect::ServiceDialect;
 use crate::error::Error;
+use crate::exchange_log::ExchangeLog;
 use crate::faults::FaultPlan;
 use crate::keys::AccountKeys;
 use crate::limits::KEY_UTF16_UNITS;
 use crate::recorder::{self, Observer, RecordedRequest, Recorder};
+use crate::seeded_clock::SeededClock;
 use crate::service::{Inner, TableService};
 #[cfg(feature = "disk")]
 use crate::store::Disk;
@@ -41,6 +43,7 @@ impl TableService {
 pub struct TableServiceBuilder<S = TableService> {
     rules: Rules,
     clock: Option<SharedClock>,
+    random_seed: Option<u64>,
     replication_lag: Duration,
     kept_requests: usize,
     kept_payload_bytes: usize,
@@ -69,6 +72,7 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
                 account_in_host: true,
             },
             clock: None,
+            random_seed: None,
             replication_lag: Duration::ZERO,
             kept_requests: recorder::KEPT_REQUESTS,
             kept_payload_bytes: recorder::KEPT_PAYLOAD_BYTES,
@@ -119,6 +123,19 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
     /// of a write, so the clock must not call the service.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
+        self
+    }
+
+    /// Draws all that is random from this seed, so that a run of a test repeats itself: ids, timestamps, ETags, the
+    /// [faults](TableService::faults), and the times that requests and responses take in process, up to 20 milliseconds
+    /// each, which decide the order of concurrent requests. Unless [`clock`](Self::clock) sets another one, the clock
+    /// begins at 2026-01-01T00:00:00Z, follows tokio's time, and draws the ids and waits of clients from the seed as well.
+    ///
+    /// The run has to be on a current-thread runtime with paused time. What the program itself leaves to chance, such as
+    /// the order of a `HashMap` or of `select!`, and disks, sockets and threads, does not repeat.
+    /// [`log`](TableService::log) shows whether two runs are equal.
+    pub fn random_seed(mut self, seed: u64) -> Self {
+        self.random_seed = Some(seed);
         self
     }
 
@@ -229,8 +246,11 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
     fn build_with(self, storage: impl FnOnce(Journal) -> Storage) -> S {
         let lag = self.replication_lag;
         let replica = (!lag.is_zero()).then(|| Replica::new(lag, self.rules.dialect));
-        let clock =
-            self.clock.unwrap_or_else(|| Arc::new(TokioClock::starting_at(SystemTime::now())));
+        let seed = self.random_seed;
+        let clock = self.clock.unwrap_or_else(|| match seed {
+            Some(seed) => Arc::new(SeededClock::new(seed)),
+            None => Arc::new(TokioClock::starting_at(SystemClock.now())),
+        });
         let recorder = Recorder::new(self.kept_requests, self.kept_payload_bytes, self.observer);
         let service = TableService(Arc::new(Inner {
             core: Core {
@@ -238,8 +258,9 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
                 rules: self.rules,
                 clock: ServiceClock::new(clock),
             },
-            faults: FaultPlan::default(),
+            faults: FaultPlan::new(seed),
             recorder,
+            log: seed.map(|_| ExchangeLog::new(2 * self.kept_requests)),
         }));
         service.into()
     }

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use fastrand::Rng;
 use http::HeaderValue;
 
 use crate::clock::SharedClock;
@@ -42,6 +43,8 @@ pub(super) struct ServiceClock {
     setting: Mutex<ClockSetting>,
     /// The last time in seconds for which `date` was asked, and its text.
     date: Mutex<(u64, HeaderValue)>,
+    /// It begins with random bytes of the clock. What it draws proves nothing.
+    random: Mutex<Rng>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +165,27 @@ impl Rules {
 impl ServiceClock {
     pub(super) fn new(unskewed: SharedClock) -> Self {
         let date = (0, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
-        Self { unskewed, setting: Mutex::new(ClockSetting::NONE), date: Mutex::new(date) }
+        let mut seed = [0; 8];
+        // Without a random source, ids repeat those of another service.
+        let _ = unskewed.fill_random(&mut seed);
+        Self {
+            unskewed,
+            setting: Mutex::new(ClockSetting::NONE),
+            date: Mutex::new(date),
+            random: Mutex::new(Rng::with_seed(u64::from_le_bytes(seed))),
+        }
+    }
+
+    /// A random id for a request or a boundary.
+    pub(super) fn new_id(&self) -> String {
+        let bytes = lock(&self.random).u128(..).to_le_bytes();
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    /// A random time up to `longest`, in whole milliseconds like the timers of tokio.
+    pub(super) fn random_wait(&self, longest: Duration) -> Duration {
+        let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(lock(&self.random).u64(..=longest))
     }
 
     pub(super) fn setting(&self) -> ClockSetting {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::header::{self, HeaderValue};
 use http::{Method, StatusCode};
-use tokio::time::sleep;
 
+use crate::core::edm_time;
 use crate::failure::Failure;
 use crate::faults::{Break, Effects, Host, Replacement, ReplacementBody, proxy_page};
 use crate::handlers::{self, Scan};
@@ -17,8 +17,8 @@ use crate::recorder::{self, RecordedRequest};
 use crate::request::{ParsedRequest, RawRequest};
 use crate::room::Room;
 use crate::service::{LOCAL, TableService};
+use crate::step;
 use crate::transport::{HttpRequest, HttpResponse, TransportError, TransportErrorKind};
-use crate::{reply, step};
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
@@ -59,19 +59,37 @@ impl TableService {
         let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
         let parsed = ParsedRequest::read(raw, &self.core().rules);
         let effects = self.effects_on(&parsed, Host::Connections);
+        let Some(log) = &self.0.log else {
+            return self.receive_parsed(&request, parsed, &effects, sender).await;
+        };
+        let clock = &self.core().clock;
+        let (raw, headers) = (&parsed.raw, &request.headers);
+        let number = log.add_request(edm_time(clock.unskewed.now()), raw, headers, &effects.names);
+        let result = self.receive_parsed(&request, parsed, &effects, sender).await;
+        log.add_result(edm_time(clock.unskewed.now()), number, &result);
+        result
+    }
+
+    async fn receive_parsed(
+        &self,
+        request: &HttpRequest,
+        parsed: ParsedRequest<'_>,
+        effects: &Effects,
+        sender: IpAddr,
+    ) -> Result<HttpResponse, TransportError> {
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         let response = match effects.connection {
             Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
             Some(Break::Hangs) => std::future::pending().await,
             Some(Break::LosesRequest) => {
-                wait(effects.delay_request).await;
+                self.wait(effects.delay_request).await;
                 return Err(broken(TransportErrorKind::Interrupted));
             }
             // A read changes nothing, so it ends with its caller.
             None | Some(Break::LosesReply) if effects.delay_request.is_zero() || is_read => {
-                wait(effects.delay_request).await;
+                self.wait(effects.delay_request).await;
                 self.deliver_due_in_steps().await;
-                self.deliver(&parsed, &effects, self.core().clock.now()).await
+                self.deliver(&parsed, effects, self.core().clock.now()).await
             }
             None | Some(Break::LosesReply) => self
                 .deliver_delayed(request.clone(), sender, effects.clone())
@@ -79,7 +97,7 @@ impl TableService {
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
         let response = self.once_written(&parsed, response).await;
-        wait(effects.delay_reply).await;
+        self.wait(effects.delay_reply).await;
         if effects.connection == Some(Break::LosesReply) {
             return Err(broken(TransportErrorKind::Interrupted));
         }
@@ -92,6 +110,14 @@ impl TableService {
         let effects = self.effects_on(&request, Host::ResponsesOnly);
         self.deliver_due();
         step::run(self.deliver(&request, &effects, self.core().clock.now()))
+    }
+
+    /// Waits by the clock.
+    pub(super) async fn wait(&self, time: Duration) {
+        // Tokio's timer waits at least for the next millisecond.
+        if !time.is_zero() {
+            self.core().clock.unskewed.sleep(time).await;
+        }
     }
 
     /// Decides which faults strike a request that arrives now.
@@ -156,7 +182,7 @@ impl TableService {
         if request.raw.method != Method::GET && core.store.journal.has_failed() {
             return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
         }
-        let request_id = reply::new_id();
+        let request_id = core.clock.new_id();
         let mut reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
             .await
             .unwrap_or_else(|failure| {
@@ -216,13 +242,6 @@ impl TableService {
     }
 }
 
-async fn wait(time: Duration) {
-    // Tokio's timer waits at least for the next millisecond.
-    if !time.is_zero() {
-        sleep(time).await;
-    }
-}
-
 fn broken(kind: TransportErrorKind) -> TransportError {
     TransportError::new(kind, "the fault plan breaks this connection")
 }
@@ -243,7 +262,7 @@ impl<'a, 'r> Recording<'a, 'r> {
         request: &'a ParsedRequest<'r>,
         arrived: SystemTime,
     ) -> Self {
-        let started = Instant::now();
+        let started = service.core().clock.unskewed.instant();
         Self { service, request, arrived, started, scan: None, is_recorded: false }
     }
 
@@ -264,7 +283,7 @@ impl<'a, 'r> Recording<'a, 'r> {
         let recorded = RecordedRequest {
             number: 0,
             arrived: self.arrived,
-            took: self.started.elapsed(),
+            took: self.service.core().clock.unskewed.since(self.started),
             method: recorder::method(&request.raw.method),
             url: recorder::target(&request.raw),
             operation,

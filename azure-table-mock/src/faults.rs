@@ -1,6 +1,7 @@
 //! The fault plan.
 
 mod delayed;
+mod drawn;
 mod effects;
 mod fault;
 mod json;
@@ -39,6 +40,8 @@ pub(super) enum Host {
 /// The faults of a service in the order in which they were added, and the requests they delay.
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
+    /// Whether the effects on a request name its faults.
+    pub(super) is_logged: bool,
     state: Mutex<State>,
     pub(super) delayed: Delayed,
     /// The response that the next request with [`Fault::swap_reply`] receives.
@@ -65,6 +68,12 @@ struct ActiveFault {
 }
 
 impl FaultPlan {
+    /// An empty plan. With a seed of the service, it has this seed, and the effects on a request name its faults.
+    pub(super) fn new(seed: Option<u64>) -> Self {
+        let state = State { seed: seed.unwrap_or_default(), ..State::default() };
+        Self { is_logged: seed.is_some(), state: Mutex::new(state), ..Self::default() }
+    }
+
     /// Exchanges a response for that of the previous request with [`Fault::swap_reply`]. The first request receives its
     /// own response with the id of another request.
     pub(super) fn swap_reply(&self, response: HttpResponse) -> HttpResponse {
@@ -129,6 +138,9 @@ impl FaultPlan {
                 }
             }
             active.struck.fetch_add(1, Ordering::Relaxed);
+            if self.is_logged {
+                effects.names.push(json::kind_text(&active.fault.kind));
+            }
         }
         effects
     }

@@ -34,7 +34,7 @@ use crate::edm::EdmDateTime;
 use crate::failure::{Failure, Stage};
 use crate::faults::Effects;
 use crate::location::Location;
-use crate::reply::{self, Protection, ResponseDraft};
+use crate::reply::{Protection, ResponseDraft};
 use crate::request::{MAX_BODY_BYTES, ParsedRequest, Resource};
 use crate::transport::HttpResponse;
 use crate::wire::Operation;
@@ -148,7 +148,7 @@ pub(super) fn refuse(
     failure: &Failure,
     clock: &ServiceClock,
 ) -> HttpResponse {
-    let request_id = reply::new_id();
+    let request_id = clock.new_id();
     let reply = refusal(request, failure, &request_id, clock.edm_now());
     reply.finish(request, request_id, clock.date())
 }

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::request::{ParsedRequest, RawRequest};
 use crate::service::{LOCAL, TableService};
 use crate::step::yield_now;
 use crate::transport::{HttpRequest, ResponseFuture, Transport};
+
+/// The longest time that a request or a response of a service with a random seed takes.
+const LONGEST_TRAVEL: Duration = Duration::from_millis(20);
 
 /// A transport to a service in this process.
 pub(super) struct InProcess {
@@ -20,13 +24,25 @@ pub(super) struct InProcess {
 #[derive(Debug)]
 pub(super) struct Direct(pub(super) TableService);
 
+impl InProcess {
+    /// Waits while a message of a service with a random seed travels, so that concurrent requests arrive in another order
+    /// with each seed.
+    async fn travel(&self) {
+        if self.service.0.log.is_some() {
+            self.service.wait(self.service.core().clock.random_wait(LONGEST_TRAVEL)).await;
+        }
+    }
+}
+
 impl Transport for InProcess {
     /// Yields where a task would wait for a connection: before the request arrives, after it is applied, and
     /// while the response is read. Dropping the future between these points acts like a broken connection.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             yield_now().await;
+            self.travel().await;
             let result = self.service.receive_from(request, self.sender, &|_| true).await;
+            self.travel().await;
             yield_now().await;
             yield_now().await;
             result

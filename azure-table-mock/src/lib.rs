@@ -44,6 +44,7 @@ mod core;
 mod delivery;
 mod dialect;
 mod error;
+mod exchange_log;
 mod export;
 mod failure;
 mod faults;
@@ -63,6 +64,7 @@ mod request;
 mod room;
 mod row;
 mod seed;
+mod seeded_clock;
 mod select;
 #[cfg(feature = "server")]
 mod server;

@@ -229,8 +229,3 @@ impl Protection {
         }
     }
 }
-
-/// A random id for a request or a boundary.
-pub(super) fn new_id() -> String {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
-}

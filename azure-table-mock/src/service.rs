@@ -8,6 +8,7 @@ use crate::auth::SharedKey;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::Error;
+use crate::exchange_log::ExchangeLog;
 use crate::faults::{FaultPlan, Faults};
 use crate::recorder::{Recorder, Requests};
 use crate::store::{self, DiskStatus};
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) core: Core,
     pub(crate) faults: FaultPlan,
     pub(crate) recorder: Recorder,
+    /// `None` without a random seed.
+    pub(crate) log: Option<ExchangeLog>,
 }
 
 impl TableService {
@@ -147,6 +150,14 @@ impl TableService {
     /// Returns the fault plan.
     pub fn faults(&self) -> Faults<'_> {
         Faults { plan: &self.0.faults, clock: &self.core().clock }
+    }
+
+    /// Returns the newest requests and responses as text, with the faults that struck the requests, twice as many as the
+    /// recorder [keeps](crate::TableServiceBuilder::kept_requests). Two runs with one
+    /// [seed](crate::TableServiceBuilder::random_seed) have equal logs. Empty for a service without a seed, and for requests
+    /// that [`respond`](Self::respond) received. Keys and signatures are left out.
+    pub fn log(&self) -> String {
+        self.0.log.as_ref().map_or_else(String::new, ExchangeLog::text)
     }
 
     /// Returns the state of the file that [`open`](crate::TableServiceBuilder::open) opened. `None` without one.

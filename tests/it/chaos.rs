@@ -13,12 +13,14 @@ mod requests;
 mod transfers;
 mod world;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use azure_table_client::mock::MockTableService;
-use azure_table_tests::chaos::{RoundClock, faults, first_seed, seeds, setting};
+use azure_table_tests::chaos::{faults, first_seed, seeds, setting};
 use azure_table_tests::sized;
 use fastrand::Rng;
 
@@ -41,7 +43,9 @@ struct Run {
     requests: usize,
     requests_with_fault: usize,
     known: BTreeMap<Known, usize>,
-    faults: BTreeMap<&'static str, usize>,
+    faults: BTreeMap<String, usize>,
+    /// The hash of the log of the requests and responses. Only of a single round.
+    log: u64,
     /// The calls and transactions that met each fault.
     outcomes: Outcomes,
     undetectable: usize,
@@ -70,7 +74,7 @@ impl Run {
         }
         for (fault, outcomes) in other.outcomes {
             for (known, count) in outcomes {
-                *self.outcomes.entry(fault).or_default().entry(known).or_default() += count;
+                *self.outcomes.entry(fault.clone()).or_default().entry(known).or_default() += count;
             }
         }
     }
@@ -172,12 +176,15 @@ async fn run(seed: u64, operations: usize, setup: fn(u64) -> Setup) -> Run {
     run
 }
 
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 async fn round(seed: u64, setup: Setup) -> Run {
-    let mock = MockTableService::builder().clock(Arc::new(RoundClock::new(seed))).build();
+    let mock = MockTableService::with_random_seed(seed);
     let world = World::new(&mock, setup).await;
-    mock.faults().seed(seed);
-    // The client draws its waits from the thread's generator.
-    fastrand::seed(seed);
     world.requests().watch(faults::add(&mock));
     let tasks = (0..TASKS).map(|task| {
         let world = world.of_task(task);
@@ -191,9 +198,9 @@ async fn round(seed: u64, setup: Setup) -> Run {
     for task in tasks {
         task.await.unwrap();
     }
-    let mut run = Run::default();
+    let mut run = Run { log: hash(&mock.log()), ..Run::default() };
     for fault in world.requests().faults() {
-        *run.faults.entry(fault.name).or_default() += fault.added.struck();
+        *run.faults.entry(fault.name.clone()).or_default() += fault.added.struck();
     }
     (run.requests, run.requests_with_fault) = world.requests().counts();
     run.outcomes = world.requests().outcomes();
@@ -258,10 +265,38 @@ async fn callers_who_believe_every_conflict_are_caught() {
     panic!("{expected:?} are not found in {} operations", run.operations);
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_same_seed_is_the_same_run() {
-    let operations = sized(1, 1_500);
-    let first = run(7, operations, setup).await;
-    let second = run(7, operations, setup).await;
-    assert_eq!((first.known, first.faults), (second.known, second.faults));
+/// Prints the hash of each round's log, for [`two_processes_have_equal_logs`].
+#[test]
+fn logs() {
+    let seed = setting("SEED").unwrap_or(7);
+    for seed in (seed..).step_by(usize::from(TASKS)).take(setting("ROUNDS").unwrap_or(1)) {
+        // Each round has a runtime of its own, like those of `explore`.
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build().unwrap();
+        let run = runtime.block_on(round(seed, setup(seed)));
+        println!(
+            "log {seed}: {} operations, {} requests, hash {:016x}",
+            run.operations, run.requests, run.log
+        );
+    }
+}
+
+#[test]
+fn two_processes_have_equal_logs() {
+    let rounds = setting("ROUNDS").unwrap_or(sized(2, 20));
+    let process = || {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "chaos::logs", "--nocapture"]);
+        command.env("AZURE_TABLE_CHAOS_ROUNDS", rounds.to_string());
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let outputs = [process(), process()].map(|process| process.wait_with_output().unwrap());
+    let logs = outputs.map(|output| {
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().filter(|line| line.starts_with("log ")).map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(logs[0], logs[1]);
+    assert_eq!((logs[0].len(), logs[0].iter().collect::<BTreeSet<_>>().len()), (rounds, rounds));
+    println!("{rounds} rounds in two processes: equal logs");
 }

@@ -24,7 +24,7 @@ use azure_table_client::{RetryPolicy, TableServiceClient};
 use fastrand::Rng;
 use tokio::task::yield_now;
 
-pub use clock::{MachineClock, RoundClock};
+pub use clock::MachineClock;
 use faults::ActiveFault;
 use proxy::Proxy;
 
@@ -33,19 +33,14 @@ const SEEDS_OF_A_RUN: usize = 1 << 24;
 /// The longest delay of a request by a fault, and some more.
 const SETTLING: Duration = Duration::from_secs(2 * 60);
 
-/// Creates a mock that follows tokio's time and keeps no requests.
+/// Creates a mock that draws all that is random from a fixed seed, and keeps no requests.
 pub fn mock() -> MockTableService {
     mock_with(0)
 }
 
-/// Creates a mock whose clients draw their ids from the seed.
 fn mock_with(seed: u64) -> MockTableService {
-    MockTableService::builder().clock(Arc::new(RoundClock::new(seed))).kept_requests(0).build()
+    MockTableService::builder().random_seed(seed).kept_requests(0).build()
 }
-
-/// The probability that the generators of two programs have the same state at a request, like those of machines that start
-/// from one snapshot.
-const EQUAL_STATES: f64 = 0.05;
 
 /// One mock with faults, and the machines whose programs use it.
 #[derive(Debug)]
@@ -95,9 +90,6 @@ impl Report {
 impl Round {
     fn new(seed: u64) -> Self {
         let mock = mock_with(seed);
-        mock.faults().seed(seed);
-        // Clients draw their waits from the thread's generator.
-        fastrand::seed(seed);
         let proxy = Arc::new(Proxy::new(&mock, seed));
         Self { seed, mock, faults: Vec::new(), proxy, requests: Arc::default() }
     }
@@ -143,7 +135,7 @@ impl Round {
     /// The transport of the clients, for a transport around it.
     pub fn transport(&self) -> Arc<dyn Transport> {
         let (proxy, sent) = (self.proxy.clone(), self.requests.clone());
-        Arc::new(Counted { seed: self.seed, proxy, sent })
+        Arc::new(Counted { proxy, sent })
     }
 
     /// From here on, about a third of the requests on entities meet a fault, and a proxy delivers some writes twice.
@@ -238,7 +230,6 @@ pub fn seeds(first: u64, count: usize) -> impl Iterator<Item = u64> {
 /// Counts the requests of all machines, and lets other tasks run before and after each.
 #[derive(Debug)]
 struct Counted {
-    seed: u64,
     proxy: Arc<Proxy>,
     sent: Arc<AtomicUsize>,
 }
@@ -248,9 +239,6 @@ impl Transport for Counted {
         self.sent.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             yield_now().await;
-            if fastrand::f64() < EQUAL_STATES {
-                fastrand::seed(self.seed);
-            }
             let response = self.proxy.receive(request).await;
             yield_now().await;
             yield_now().await;

@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
-
 use crate::faults::{Delivery, Effects};
 use crate::lock::lock;
 use crate::request::{ParsedRequest, RawRequest};
@@ -29,11 +27,14 @@ impl TableService {
         effects: Effects,
     ) -> Option<HttpResponse> {
         let slot = ResponseSlot::default();
-        let now = Instant::now();
+        let clock = &self.core().clock.unskewed;
+        let now = clock.instant();
         let due = now.checked_add(effects.delay_request).unwrap_or(now + NEVER);
         let delivery = self.delivery(request, sender, effects, Arc::clone(&slot));
         self.0.faults.delayed.add(due, delivery);
-        sleep_until(due).await;
+        while !clock.until(due).is_zero() {
+            self.wait(clock.until(due)).await;
+        }
         self.deliver_due_in_steps().await;
         lock(&slot).take()
     }
@@ -63,7 +64,7 @@ impl TableService {
     pub(crate) async fn deliver_due_in_steps(&self) {
         let delayed = &self.0.faults.delayed;
         if !delayed.is_empty() {
-            let now = Instant::now();
+            let now = self.core().clock.unskewed.instant();
             while delayed.step(now) {
                 yield_now().await;
             }
@@ -74,7 +75,7 @@ impl TableService {
     pub(crate) fn deliver_due(&self) {
         let delayed = &self.0.faults.delayed;
         if !delayed.is_empty() {
-            let now = Instant::now();
+            let now = self.core().clock.unskewed.instant();
             while delayed.step(now) {
                 thread::yield_now();
             }

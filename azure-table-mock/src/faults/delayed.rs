@@ -4,8 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll, Waker};
-
-use tokio::time::Instant;
+use std::time::Instant;
 
 use crate::lock::lock;
 

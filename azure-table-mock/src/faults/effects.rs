@@ -27,6 +27,8 @@ pub(crate) struct Effects {
     pub(crate) page_end: Option<PageEnd>,
     /// The time during which the name of a deleted table cannot be used.
     pub(crate) hold_name: Duration,
+    /// The faults as JSON, for the log.
+    pub(crate) names: Vec<String>,
 }
 
 /// A fault of the connection.

@@ -298,6 +298,13 @@ fn write_active(active: &ActiveFault) -> Value {
     Value::Object(members)
 }
 
+/// A fault without its scope.
+pub(super) fn kind_text(kind: &FaultKind) -> String {
+    let mut members = Map::new();
+    write_kind(kind, &mut members);
+    Value::Object(members).to_string()
+}
+
 fn write_kind(kind: &FaultKind, members: &mut Map<String, Value>) {
     let milliseconds = |time: &Duration| json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let (name, argument) = match kind {

@@ -16,7 +16,7 @@ use crate::authorize::Grant;
 use crate::core::{Core, NotApplied};
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
-use crate::reply::{Protection, ResponseDraft, new_id};
+use crate::reply::{Protection, ResponseDraft};
 use crate::request::{BatchPart, ParsedRequest, Preference, Resource};
 use crate::row::StoredKey;
 use crate::step::Work;
@@ -52,7 +52,7 @@ pub(super) async fn respond(
         refuse(writer, core, operation, failure, request_id);
         failed.get_or_insert_with(|| failure.failure.clone());
     };
-    let boundary = format!("batchresponse_{}", new_id());
+    let boundary = format!("batchresponse_{}", core.clock.new_id());
     let mut body = Vec::with_capacity(RESPONSE_BYTES * request.operation_count());
     let mut batch = Writer::new(&mut body, &boundary);
     match parts {
@@ -64,7 +64,7 @@ pub(super) async fn respond(
         [BatchPart::Changeset(first), others @ ..]
             if others.iter().all(|part| matches!(part, BatchPart::Changeset(_))) =>
         {
-            let boundary = format!("changesetresponse_{}", new_id());
+            let boundary = format!("changesetresponse_{}", core.clock.new_id());
             let mut changeset = batch.parts(&boundary);
             match apply(core, first, grant, &mut changeset).await {
                 Ok(Ok(())) => {}
@@ -74,7 +74,7 @@ pub(super) async fn respond(
             changeset.close();
             // The service applies the first changeset and refuses the others.
             for part in others {
-                let boundary = format!("changesetresponse_{}", new_id());
+                let boundary = format!("changesetresponse_{}", core.clock.new_id());
                 let mut changeset = batch.parts(&boundary);
                 let failure = BatchFailure::of_batch(0, Failure::invalid_input());
                 refuse(&mut changeset, part.operations().first(), &failure);

@@ -26,12 +26,12 @@ pub(super) struct Requests {
     repeated: Mutex<Vec<Delivery>>,
     deleted_rows: Mutex<Vec<DynamicEntity>>,
     /// The faults that the current call of each task has met.
-    met: Mutex<HashMap<Option<task::Id>, BTreeSet<&'static str>>>,
+    met: Mutex<HashMap<Option<task::Id>, BTreeSet<String>>>,
     outcomes: Mutex<Outcomes>,
 }
 
 /// The calls that met each fault, by their known outcomes.
-pub(super) type Outcomes = BTreeMap<&'static str, BTreeMap<Known, usize>>;
+pub(super) type Outcomes = BTreeMap<String, BTreeMap<Known, usize>>;
 
 /// A request that was delivered twice.
 #[derive(Debug, Default)]
@@ -253,7 +253,7 @@ impl Transport for Requests {
                 .unwrap()
                 .entry(task::try_id())
                 .or_default()
-                .extend(met.iter().map(|it| it.name));
+                .extend(met.iter().map(|it| it.name.clone()));
             if self.mock.row_count(TABLE).is_none() {
                 self.deleted_rows.lock().unwrap().extend(rows.unwrap_or_default());
             }

@@ -1,38 +1,12 @@
-//! The clock of a round, and a machine whose clock is off by hours and runs fast or slow.
+//! The clock of a machine, which is off by hours and runs fast or slow.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use azure_table_client::clock::{Clock, Sleep, TokioClock};
+use azure_table_client::clock::{Clock, Sleep};
 use fastrand::Rng;
-
-/// A clock that follows tokio's time, and whose random bytes repeat with its seed.
-#[derive(Debug)]
-pub struct RoundClock {
-    time: TokioClock,
-    chance: Mutex<Rng>,
-}
-
-impl RoundClock {
-    /// Creates a clock that shows a full hour now, since a wait until a date depends on the fraction of the second.
-    pub fn new(seed: u64) -> Self {
-        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600);
-        Self { time: TokioClock::starting_at(start), chance: Mutex::new(Rng::with_seed(seed)) }
-    }
-}
-
-impl Clock for RoundClock {
-    fn now(&self) -> SystemTime {
-        self.time.now()
-    }
-
-    fn fill_random(&self, bytes: &mut [u8]) -> io::Result<()> {
-        self.chance.lock().unwrap_or_else(PoisonError::into_inner).fill(bytes);
-        Ok(())
-    }
-}
 
 /// The clock of a machine.
 #[derive(Debug)]

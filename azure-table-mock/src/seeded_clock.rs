@@ -1,0 +1,39 @@
+//! The clock of a service with a random seed.
+
+use std::io;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use fastrand::Rng;
+
+use crate::clock::{Clock, TokioClock};
+use crate::lock::lock;
+
+/// The time that a new clock shows, 2026-01-01T00:00:00Z. It is a full second, since a wait until a date depends on the
+/// fraction.
+const START: Duration = Duration::from_secs(1_767_225_600);
+
+/// A clock that follows tokio's time from a fixed date, and whose random bytes repeat with its seed.
+#[derive(Debug)]
+pub(super) struct SeededClock {
+    time: TokioClock,
+    random: Mutex<Rng>,
+}
+
+impl SeededClock {
+    pub(super) fn new(seed: u64) -> Self {
+        let time = TokioClock::starting_at(SystemTime::UNIX_EPOCH + START);
+        Self { time, random: Mutex::new(Rng::with_seed(seed)) }
+    }
+}
+
+impl Clock for SeededClock {
+    fn now(&self) -> SystemTime {
+        self.time.now()
+    }
+
+    fn fill_random(&self, bytes: &mut [u8]) -> io::Result<()> {
+        lock(&self.random).fill(bytes);
+        Ok(())
+    }
+}
