@@ -15,6 +15,11 @@
     doc = "| [`testing`] | the in-memory mock of the service, and faults |"
 )]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | requires the feature `mock` |")]
+#![cfg_attr(
+    feature = "explore",
+    doc = "| [`exploring`] | tests with many random seeds that can be repeated |"
+)]
+#![cfg_attr(not(feature = "explore"), doc = "| `exploring` | requires the feature `explore` |")]
 //! | [`outcomes`] | lost responses, timeouts and repeated deliveries: the proof of a write, the next step, and the report of each kind of write |
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
@@ -63,6 +68,8 @@ pages! {
     outcomes: "docs/guide/outcomes.md";
     #[cfg(feature = "mock")]
     testing: "docs/guide/testing.md";
+    #[cfg(feature = "explore")]
+    exploring: "docs/guide/exploring.md";
     telemetry: "docs/guide/telemetry.md";
     security: "docs/guide/security.md";
     troubleshooting: "docs/troubleshooting.md";

@@ -15,6 +15,7 @@ mod key_oracle;
 mod listed_keys;
 mod long_keys;
 mod many_keys;
+mod one_clock;
 mod plans;
 mod random_filters;
 mod random_ids;

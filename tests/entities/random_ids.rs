@@ -1,27 +1,13 @@
 //! Ids that prove something: two programs with equal generators, as after a fork or two starts of one snapshot of a
 //! virtual machine, draw different ones.
 
-use std::fs;
 use std::io::BufRead as _;
-use std::path::{Path, PathBuf};
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::client::WriteOutcome;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, Operation, Outcome, Proof, TableClient};
 use futures_util::stream;
-
-/// Files that may use a generator in the program, with the reason.
-const GENERATORS: [(&str, &str); 8] = [
-    ("azure-table-client/src/pipeline/retry.rs", "waits"),
-    ("azure-table-client/src/bulk/rate_limit.rs", "waits"),
-    ("azure-table-mock/src/reply.rs", "request ids of the mock, which prove nothing"),
-    ("azure-table-mock/src/store/disk/log.rs", "the mock's name of a data file"),
-    ("azure-table-mock/src/store/disk/damage_tests.rs", "the mock's name of a damaged file"),
-    ("azure-table-patterns/src/backoff.rs", "waits"),
-    ("azure-table-patterns/src/lease.rs", "waits"),
-    ("azure-table-patterns/src/schema/file.rs", "names of temporary files"),
-];
 
 const KEY: (&str, &str) = ("p", "r");
 
@@ -109,36 +95,4 @@ async fn requests_and_boundaries_do_not_repeat() {
     );
     // A request with the same client request id would count as a second attempt.
     assert_eq!([first.attempt, second.attempt], [1, 1]);
-}
-
-#[test]
-fn generators_in_the_program_draw_only_what_proves_nothing() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders: Vec<PathBuf> = [
-        "azure-table-client/src",
-        "azure-table-mock/src",
-        "azure-table-patterns/src",
-        "azure-table-protocol/src",
-    ]
-    .map(|it| root.join(it))
-    .into();
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.file_stem().unwrap() == "tests" {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            } else if fs::read_to_string(&path).unwrap().contains("fastrand") {
-                let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
-                found.push(path.replace(std::path::MAIN_SEPARATOR, "/"));
-            }
-        }
-    }
-    found.sort();
-    let mut allowed = GENERATORS.map(|(path, _)| path.to_owned());
-    allowed.sort();
-    assert_eq!(found, allowed);
 }

@@ -19,6 +19,7 @@ mod damaged_bodies;
 mod decisions;
 mod dialects;
 mod errors;
+mod explored;
 mod faults;
 mod fuzz_seeds;
 mod guides;
