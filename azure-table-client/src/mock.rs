@@ -61,7 +61,7 @@ impl MockTableService {
         Self::default()
     }
 
-    /// Creates an empty service that draws all that is random from this seed; see
+    /// Creates an empty service that draws all that is random from this seed, for a runtime with paused time; see
     /// [`random_seed`](MockTableServiceBuilder::random_seed). ([`seed`](TableService::seed) inserts rows.)
     pub fn with_random_seed(seed: u64) -> Self {
         Self::builder().random_seed(seed).build()

@@ -131,9 +131,10 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
     /// each, which decide the order of concurrent requests. Unless [`clock`](Self::clock) sets another one, the clock
     /// begins at 2026-01-01T00:00:00Z, follows tokio's time, and draws the ids and waits of clients from the seed as well.
     ///
-    /// The run has to be on a current-thread runtime with paused time. What the program itself leaves to chance, such as
-    /// the order of a `HashMap` or of `select!`, and disks, sockets and threads, does not repeat.
-    /// [`log`](TableService::log) shows whether two runs are equal.
+    /// The run has to be on a current-thread runtime with paused time; without paused time, each request takes real
+    /// milliseconds. What the program itself leaves to chance, such as the time of day, `Uuid::new_v4`, the order of a
+    /// `HashMap` or of `select!`, and disks, sockets and threads, does not repeat. [`log`](TableService::log) shows whether
+    /// two runs are equal.
     pub fn random_seed(mut self, seed: u64) -> Self {
         self.random_seed = Some(seed);
         self
@@ -256,11 +257,11 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
             core: Core {
                 store: storage(Journal::new(replica)),
                 rules: self.rules,
-                clock: ServiceClock::new(clock),
+                clock: ServiceClock::new(clock, seed),
             },
             faults: FaultPlan::new(seed),
             recorder,
-            log: seed.map(|_| ExchangeLog::new(2 * self.kept_requests)),
+            log: seed.map(|_| ExchangeLog::new(self.kept_requests > 0)),
         }));
         service.into()
     }

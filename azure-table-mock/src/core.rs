@@ -43,7 +43,7 @@ pub(super) struct ServiceClock {
     setting: Mutex<ClockSetting>,
     /// The last time in seconds for which `date` was asked, and its text.
     date: Mutex<(u64, HeaderValue)>,
-    /// It begins with random bytes of the clock. What it draws proves nothing.
+    /// Seeded from the clock unless the service has a seed. The ids never prove an outcome.
     random: Mutex<Rng>,
 }
 
@@ -163,16 +163,19 @@ impl Rules {
 }
 
 impl ServiceClock {
-    pub(super) fn new(unskewed: SharedClock) -> Self {
+    pub(super) fn new(unskewed: SharedClock, seed: Option<u64>) -> Self {
         let date = (0, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
-        let mut seed = [0; 8];
-        // Without a random source, ids repeat those of another service.
-        let _ = unskewed.fill_random(&mut seed);
+        let seed = seed.unwrap_or_else(|| {
+            let mut bytes = [0; 8];
+            // Without a random source, ids repeat those of another service.
+            let _ = unskewed.fill_random(&mut bytes);
+            u64::from_le_bytes(bytes)
+        });
         Self {
             unskewed,
             setting: Mutex::new(ClockSetting::NONE),
             date: Mutex::new(date),
-            random: Mutex::new(Rng::with_seed(u64::from_le_bytes(seed))),
+            random: Mutex::new(Rng::with_seed(seed)),
         }
     }
 

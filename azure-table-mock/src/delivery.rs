@@ -58,15 +58,17 @@ impl TableService {
     ) -> Result<HttpResponse, TransportError> {
         let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
         let parsed = ParsedRequest::read(raw, &self.core().rules);
-        let effects = self.effects_on(&parsed, Host::Connections);
+        let mut effects = self.effects_on(&parsed, Host::Connections);
         let Some(log) = &self.0.log else {
             return self.receive_parsed(&request, parsed, &effects, sender).await;
         };
         let clock = &self.core().clock;
-        let (raw, headers) = (&parsed.raw, &request.headers);
-        let number = log.add_request(edm_time(clock.unskewed.now()), raw, headers, &effects.names);
+        let operation = parsed.operation_or_other();
+        let time = edm_time(clock.unskewed.now());
+        effects.number = log.add_request(time, &parsed, &request.headers, &effects.texts);
         let result = self.receive_parsed(&request, parsed, &effects, sender).await;
-        log.add_result(edm_time(clock.unskewed.now()), number, &result);
+        let time = edm_time(clock.unskewed.now());
+        log.add_result(time, effects.number, operation, &result);
         result
     }
 
@@ -162,6 +164,12 @@ impl TableService {
             response.body.truncate(response.body.len() / 2);
         }
         recording.end(response.status, failure);
+        if let Some(log) = &self.0.log
+            && !effects.texts.is_empty()
+        {
+            let time = edm_time(self.core().clock.unskewed.now());
+            log.add_handled(time, effects.number, response.status);
+        }
         if effects.is_reply_swapped { self.0.faults.swap_reply(response) } else { response }
     }
 

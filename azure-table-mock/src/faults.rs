@@ -1,11 +1,11 @@
 //! The fault plan.
 
 mod delayed;
-mod drawn;
 mod effects;
 mod fault;
 mod json;
 mod random;
+mod random_plan;
 mod scope;
 mod throttle;
 
@@ -139,7 +139,7 @@ impl FaultPlan {
             }
             active.struck.fetch_add(1, Ordering::Relaxed);
             if self.is_logged {
-                effects.names.push(json::kind_text(&active.fault.kind));
+                effects.texts.push(json::kind_text(&active.fault.kind));
             }
         }
         effects
@@ -149,8 +149,8 @@ impl FaultPlan {
 /// The fault plan of a [`TableService`](crate::TableService), which makes requests fail on purpose.
 ///
 /// The requests that a fault strikes depend only on the seed, the faults and the order of the requests, so
-/// a test sees the same faults in each run. Delays use tokio's time: with `start_paused`, a test that waits
-/// for minutes finishes at once.
+/// a test sees the same faults in each run. Delays use the clock of the service, by default tokio's: with `start_paused`, a
+/// test that waits for minutes finishes at once.
 ///
 /// At most one fault strikes a request, the first that was added. Delays and throttling apply in addition.
 ///
@@ -183,7 +183,8 @@ pub struct Faults<'a> {
 }
 
 impl Faults<'_> {
-    /// Sets the seed for later requests. The default is 0.
+    /// Sets the seed for later requests. The default is the [random seed](crate::TableServiceBuilder::random_seed) of the
+    /// service, or 0.
     pub fn seed(&self, seed: u64) {
         lock(&self.plan.state).seed = seed;
     }

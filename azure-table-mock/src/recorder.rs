@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 pub use self::recorded::RecordedRequest;
-pub(super) use self::texts::{method, target, text};
+pub(super) use self::texts::{method, target, text, whole_target};
 use crate::filter::PlanKind;
 use crate::lock::lock;
 use crate::request::RawRequest;

@@ -1,7 +1,7 @@
 //! The clock of a service with a random seed.
 
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
@@ -16,20 +16,21 @@ const START: Duration = Duration::from_secs(1_767_225_600);
 /// A clock that follows tokio's time from a fixed date, and whose random bytes repeat with its seed.
 #[derive(Debug)]
 pub(super) struct SeededClock {
-    time: TokioClock,
+    /// It begins when the time is first read, within the runtime of the test.
+    time: OnceLock<TokioClock>,
     random: Mutex<Rng>,
 }
 
 impl SeededClock {
     pub(super) fn new(seed: u64) -> Self {
-        let time = TokioClock::starting_at(SystemTime::UNIX_EPOCH + START);
-        Self { time, random: Mutex::new(Rng::with_seed(seed)) }
+        Self { time: OnceLock::new(), random: Mutex::new(Rng::with_seed(seed)) }
     }
 }
 
 impl Clock for SeededClock {
     fn now(&self) -> SystemTime {
-        self.time.now()
+        let begin = || TokioClock::starting_at(SystemTime::UNIX_EPOCH + START);
+        self.time.get_or_init(begin).now()
     }
 
     fn fill_random(&self, bytes: &mut [u8]) -> io::Result<()> {

@@ -152,10 +152,11 @@ impl TableService {
         Faults { plan: &self.0.faults, clock: &self.core().clock }
     }
 
-    /// Returns the newest requests and responses as text, with the faults that struck the requests, twice as many as the
-    /// recorder [keeps](crate::TableServiceBuilder::kept_requests). Two runs with one
-    /// [seed](crate::TableServiceBuilder::random_seed) have equal logs. Empty for a service without a seed, and for requests
-    /// that [`respond`](Self::respond) received. Keys and signatures are left out.
+    /// Returns the faults that struck, and the requests and responses, as text without keys and signatures; of a long run,
+    /// the last 64 MiB. Two runs with one [seed](crate::TableServiceBuilder::random_seed) have equal logs.
+    ///
+    /// Empty for a service without a seed, or that [keeps](crate::TableServiceBuilder::kept_requests) no requests. Requests
+    /// over [`direct_transport`](Self::direct_transport) or [`respond`](Self::respond) are not in it.
     pub fn log(&self) -> String {
         self.0.log.as_ref().map_or_else(String::new, ExchangeLog::text)
     }

@@ -297,6 +297,8 @@ fn two_processes_have_equal_logs() {
         text.lines().filter(|line| line.starts_with("log ")).map(str::to_owned).collect::<Vec<_>>()
     });
     assert_eq!(logs[0], logs[1]);
-    assert_eq!((logs[0].len(), logs[0].iter().collect::<BTreeSet<_>>().len()), (rounds, rounds));
+    // Rounds without requests would have equal hashes.
+    let hashes: BTreeSet<_> = logs[0].iter().filter_map(|line| line.rsplit(' ').next()).collect();
+    assert_eq!((logs[0].len(), hashes.len()), (rounds, rounds));
     println!("{rounds} rounds in two processes: equal logs");
 }

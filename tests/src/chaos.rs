@@ -6,6 +6,7 @@
 //! | `AZURE_TABLE_CHAOS_SEED` | the first seed; a run with the same seed repeats itself |
 //! | `AZURE_TABLE_CHAOS_SEEDS` | the number of seeds |
 //! | `AZURE_TABLE_CHAOS_OPERATIONS` | the minimum number of operations, over all seeds |
+//! | `AZURE_TABLE_CHAOS_LOG` | 1 prints the hash of the requests and responses |
 
 mod clock;
 pub mod faults;
@@ -13,6 +14,7 @@ mod proxy;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,8 +40,13 @@ pub fn mock() -> MockTableService {
     mock_with(0)
 }
 
+/// The number of requests that mocks keep: none, unless the hash of their logs is printed.
+fn kept_requests() -> usize {
+    usize::from(setting::<u8>("LOG").is_some())
+}
+
 fn mock_with(seed: u64) -> MockTableService {
-    MockTableService::builder().random_seed(seed).kept_requests(0).build()
+    MockTableService::builder().random_seed(seed).kept_requests(kept_requests()).build()
 }
 
 /// One mock with faults, and the machines whose programs use it.
@@ -182,6 +189,7 @@ pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) 
     let share = setting("OPERATIONS").unwrap_or(operations).div_ceil(count);
     let start = Instant::now();
     let (mut all, mut requests, mut faults) = (Report::default(), 0, 0);
+    let mut log = DefaultHasher::new();
     for first in seeds(first_seed(), count) {
         let mut of_seed = 0;
         for seed in first.. {
@@ -192,6 +200,7 @@ pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) 
             let mut report = round(&mut stage).await;
             assert!(report.operations > 0, "seed {seed}: a round without operations");
             of_seed += report.operations;
+            stage.mock.log().hash(&mut log);
             let (sent, struck) = stage.requests();
             (requests, faults) = (requests + sent, faults + struck);
             report.violations.iter_mut().for_each(|it| *it = format!("seed {seed}: {it}"));
@@ -205,6 +214,9 @@ pub async fn run(name: &str, operations: usize, round: impl AsyncFn(&mut Round) 
         start.elapsed().as_secs_f64(),
         all.counts,
     );
+    if kept_requests() > 0 {
+        println!("log of {name}: {requests} requests, hash {:016x}", log.finish());
+    }
     let shown = &all.violations[..all.violations.len().min(10)];
     assert!(shown.is_empty(), "{} violations: {shown:#?}", all.violations.len());
 }

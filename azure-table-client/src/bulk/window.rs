@@ -122,7 +122,9 @@ impl Window {
             let limited = self.partitions.iter().filter(|(_, partition)| is_limited(partition));
             let mut kept: Vec<_> = limited.map(|(name, _)| Arc::clone(name)).collect();
             kept.sort_unstable();
-            kept.truncate(REMEMBERED / 2);
+            let idle_anyway = |it: &&Partition| it.waiting.is_empty() && !it.is_forgettable();
+            let others = self.partitions.values().filter(idle_anyway).count();
+            kept.truncate((REMEMBERED / 2).saturating_sub(others));
             self.partitions.retain(|name, partition| {
                 let keeps = !partition.is_forgettable() || kept.binary_search(name).is_ok();
                 idle += usize::from(keeps && partition.waiting.is_empty());

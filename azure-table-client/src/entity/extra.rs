@@ -53,7 +53,10 @@ impl<S: BuildHasher + Default> ExtraField for HashMap<String, EdmValue, S> {
         properties.into_iter().collect()
     }
 
+    /// In the order of the names, so that a run can repeat itself.
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
-        write(self, writer)
+        let mut sorted: Vec<_> = self.iter().collect();
+        sorted.sort_unstable_by_key(|(name, _)| *name);
+        write(sorted, writer)
     }
 }

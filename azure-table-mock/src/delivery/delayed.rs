@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::faults::{Delivery, Effects};
 use crate::lock::lock;
@@ -28,14 +28,12 @@ impl TableService {
     ) -> Option<HttpResponse> {
         let slot = ResponseSlot::default();
         let clock = &self.core().clock.unskewed;
-        let now = clock.instant();
+        let (now, delay) = (clock.instant(), effects.delay_request);
         let due = now.checked_add(effects.delay_request).unwrap_or(now + NEVER);
         let delivery = self.delivery(request, sender, effects, Arc::clone(&slot));
         self.0.faults.delayed.add(due, delivery);
-        while !clock.until(due).is_zero() {
-            self.wait(clock.until(due)).await;
-        }
-        self.deliver_due_in_steps().await;
+        self.wait(delay).await;
+        self.deliver_until(clock.instant().max(due)).await;
         lock(&slot).take()
     }
 
@@ -62,12 +60,14 @@ impl TableService {
 
     /// Delivers all delayed requests that are due, for a caller that can wait.
     pub(crate) async fn deliver_due_in_steps(&self) {
-        let delayed = &self.0.faults.delayed;
-        if !delayed.is_empty() {
-            let now = self.core().clock.unskewed.instant();
-            while delayed.step(now) {
-                yield_now().await;
-            }
+        if !self.0.faults.delayed.is_empty() {
+            self.deliver_until(self.core().clock.unskewed.instant()).await;
+        }
+    }
+
+    async fn deliver_until(&self, now: Instant) {
+        while self.0.faults.delayed.step(now) {
+            yield_now().await;
         }
     }
 

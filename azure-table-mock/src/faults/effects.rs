@@ -28,7 +28,9 @@ pub(crate) struct Effects {
     /// The time during which the name of a deleted table cannot be used.
     pub(crate) hold_name: Duration,
     /// The faults as JSON, for the log.
-    pub(crate) names: Vec<String>,
+    pub(crate) texts: Vec<String>,
+    /// The number of the request in the log.
+    pub(crate) number: u64,
 }
 
 /// A fault of the connection.

@@ -20,7 +20,7 @@ pub struct RecordedRequest {
     pub number: usize,
     /// The time of arrival by the service's clock.
     pub arrived: SystemTime,
-    /// The real time the service needed, without the delays of the fault plan.
+    /// The time the service needed by its clock, without the delays of the fault plan.
     pub took: Duration,
     /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
     pub method: Method,

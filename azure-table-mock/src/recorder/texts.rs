@@ -13,6 +13,16 @@ const TEXT_BYTES: usize = 2 * 1024;
 /// Returns the path and the query as sent, in printable ASCII, with the signature masked. The end of a long
 /// one is replaced by its length.
 pub(crate) fn target(request: &RawRequest<'_>) -> String {
+    target_up_to(TEXT_BYTES, request)
+}
+
+/// Returns the whole path and query as sent, in printable ASCII, with the signature masked.
+pub(crate) fn whole_target(request: &RawRequest<'_>) -> String {
+    target_up_to(usize::MAX, request)
+}
+
+fn target_up_to(max_bytes: usize, request: &RawRequest<'_>) -> String {
+    let head = |text| head(text, max_bytes);
     let mut target = head(request.path).to_owned();
     // An option's name may be percent-encoded as well.
     let is_signature = |option: &&str| {
@@ -21,7 +31,7 @@ pub(crate) fn target(request: &RawRequest<'_>) -> String {
     };
     let options = request.query.split('&').filter(|option| !option.is_empty());
     for (option, separator) in options.zip(iter::once('?').chain(iter::repeat('&'))) {
-        if target.len() > TEXT_BYTES {
+        if target.len() > max_bytes {
             break;
         }
         target.push(separator);
@@ -30,8 +40,8 @@ pub(crate) fn target(request: &RawRequest<'_>) -> String {
     if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
         target = target.escape_default().to_string();
     }
-    if target.len() > TEXT_BYTES {
-        target.truncate(TEXT_BYTES);
+    if target.len() > max_bytes {
+        target.truncate(max_bytes);
         return format!("{target}...[{}bytes]", request.url_bytes());
     }
     target
@@ -55,11 +65,11 @@ pub(crate) fn method(method: &Method) -> Method {
 }
 
 /// Returns the text, or a part of it that is longer than the kept part of a target.
-fn head(text: &str) -> &str {
-    if text.len() <= TEXT_BYTES {
+fn head(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
         return text;
     }
-    text.char_indices().nth(TEXT_BYTES + 1).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(max_bytes + 1).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]

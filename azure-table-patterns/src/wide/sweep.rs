@@ -1,6 +1,6 @@
 //! Removal of the rows that crashed writers left.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use azure_table_client::bulk::{BulkError, BulkOperation};
 use azure_table_client::{ETag, EntityKey, IfMatch, TableEntity};
@@ -30,9 +30,9 @@ struct AnyRow {
 /// The rows of a partition that belong to no current version.
 #[derive(Debug, Default)]
 struct Leftovers {
-    intents: HashMap<(RowKeys, Uuid), ETag>,
+    intents: BTreeMap<(RowKeys, Uuid), ETag>,
     /// The headers of deleted entities.
-    deleted: HashMap<RowKeys, ETag>,
+    deleted: BTreeMap<RowKeys, ETag>,
     parts: BTreeMap<(RowKeys, Uuid), Vec<String>>,
 }
 
@@ -108,8 +108,8 @@ impl WideTable {
         partition_key: &str,
         first: &Leftovers,
         second: &'l Leftovers,
-    ) -> Result<HashSet<&'l (RowKeys, Uuid)>, Error> {
-        let mut cancelled = HashSet::new();
+    ) -> Result<BTreeSet<&'l (RowKeys, Uuid)>, Error> {
+        let mut cancelled = BTreeSet::new();
         for (of, etag) in &second.intents {
             if first.intents.get(of) == Some(etag)
                 && self.delete_version(partition_key, of.0.intent(of.1), etag).await?

@@ -14,6 +14,7 @@ mod hostile;
 mod indexed;
 mod lease;
 mod outbox;
+mod repeated_runs;
 mod retention;
 mod schema;
 mod sequence;

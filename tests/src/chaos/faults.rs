@@ -4,7 +4,7 @@ use azure_table_client::mock::{AddedFault, MockTableService};
 use serde_json::Value;
 
 /// The share of requests on entities that meet a fault.
-const SHARE: f64 = 0.37;
+const SHARE: f64 = 1.0 / 3.0;
 
 /// A fault in the plan of a round.
 #[derive(Debug, Clone)]

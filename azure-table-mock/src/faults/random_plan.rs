@@ -1,4 +1,4 @@
-//! Fault plans that are drawn from the seed.
+//! Fault plans that a seed selects.
 
 use std::time::Duration;
 
@@ -20,13 +20,14 @@ const OPERATIONS: [Operation; 9] = [
 ];
 
 impl Faults<'_> {
-    /// Adds random faults, which the seed selects, and returns them. `share` is the share of requests on entities that
-    /// fail, from 0 to 1. Requests on tables do not fail, but the name of a deleted table may be unusable for two seconds.
+    /// Adds random faults, which the seed selects, and returns them. `share` is the share of transactions that meet a
+    /// fault, from 0 to 1; fewer other writes do, and fewer reads. Requests on tables do not fail, but the name of a deleted
+    /// table may be unusable for two seconds.
     ///
     /// Each kind of fault is active for about half of the seeds, so that some seeds have many faults of one kind: requests
     /// and responses that are lost or late, up to longer than a client waits, writes that arrive twice or that are applied
     /// although the response is an error, throttling, pages of proxies and captive portals, and responses to other requests.
-    /// In addition, pages of queries end early, at random.
+    /// In addition, pages of queries end early, at random. Another call adds other faults.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -46,13 +47,24 @@ impl Faults<'_> {
     /// # }
     /// ```
     pub fn random(&self, share: f64) -> Vec<AddedFault> {
-        let seed = lock(&self.plan.state).seed;
-        let is_active = |at: u64| random::fraction(random::number([seed, u64::MAX, at])) < 0.5;
+        let (seed, added) = {
+            let state = lock(&self.plan.state);
+            (state.seed, state.added)
+        };
+        // The random numbers of requests have the numbers of faults, which never are that large.
+        let is_active =
+            |at: u64| random::fraction(random::number([seed, u64::MAX - added, at])) < 0.5;
         let active = (0..).zip(failures()).filter(|(at, _)| is_active(*at));
         let active: Vec<_> = active.map(|(_, weighted)| weighted).collect();
         let total: f64 = active.iter().map(|(_, weight)| weight).sum();
-        let failures =
-            active.into_iter().map(|(fault, weight)| fault.probability(share * weight / total));
+        // The first of the faults strikes, so that a later one is drawn only if no earlier one strikes.
+        let mut left = 1.0;
+        let failures = active.into_iter().map(|(fault, weight)| {
+            let part = share.clamp(0.0, 1.0) * weight / total;
+            let probability = part / left;
+            left -= part;
+            fault.probability(probability)
+        });
         let others = [
             Fault::split_page().probability(0.2),
             Fault::table_being_deleted(Duration::from_secs(2)).probability(0.5),
@@ -124,9 +136,9 @@ mod tests {
             let faults: serde_json::Value = serde_json::from_str(&plan).unwrap();
             let faults = faults["faults"].as_array().unwrap();
             let shares = faults.iter().map(|fault| fault["probability"].as_f64().unwrap());
-            let total: f64 = shares.sum();
-            // The other two faults have 0.7 together.
-            assert!((total - 1.0).abs() < 1e-9, "{plan}");
+            let failures = faults.len() - 2;
+            let none: f64 = shares.take(failures).map(|probability| 1.0 - probability).product();
+            assert!((none - 0.7).abs() < 1e-9, "{plan}");
             plans.insert(plan);
         }
         assert_eq!(plans.len(), 100);
