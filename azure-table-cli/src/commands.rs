@@ -34,13 +34,14 @@ use azure_table_client::{ETag, IfMatch};
 use crate::args::{Command, Globals};
 use crate::failure::Result;
 use crate::output::note;
-use crate::requests;
+use crate::requests::Requests;
 
 /// Runs a command that needs the runtime. A long one ends with the requests that it used.
 pub(crate) async fn run(command: Command, globals: &Globals) -> Result<()> {
     let (is_long, is_dry_run) = (command.is_long(), command.is_dry_run());
     let result = dispatch(command, globals).await;
-    if is_long && let Some(used) = requests::billable(&globals.connection.requests) {
+    let used = Requests::sent(&globals.connection.requests);
+    if is_long && used.total() > 0 {
         let subject = if is_dry_run { "this dry run used " } else { "" };
         note(globals, &format!("{subject}{used}"));
     }

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod estimate;
 mod format;
 mod key_order;
 mod output;

@@ -49,6 +49,12 @@ impl Pacer {
     }
 }
 
+/// The number of rows that pass at once, and that a bulk run with this rate writes in one transaction.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+pub(crate) fn rows_at_once(rows_per_second: f64) -> u32 {
+    (AT_ONCE * rows_per_second).clamp(1.0, ROWS_AT_ONCE) as u32
+}
+
 /// The times at which rows may pass. No I/O: time is an argument.
 #[derive(Debug)]
 struct Schedule {
@@ -76,8 +82,7 @@ impl Schedule {
         let earliest = now.checked_sub(SLACK).unwrap_or(now);
         let at = self.next.map_or(now, |next| next.max(earliest));
         let rate = self.rate_at(at);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-        let rows = (AT_ONCE * rate).clamp(1.0, ROWS_AT_ONCE) as u32;
+        let rows = rows_at_once(rate);
         self.next = Some(at + Duration::from_secs_f64(f64::from(rows) / rate));
         self.left = rows - 1;
         Some(at).filter(|at| *at > now)

@@ -1,22 +1,65 @@
-//! The requests that a command used.
+//! The requests that a command used, or would use.
 
-use azure_table_client::telemetry::{ClientStats, Counts};
+use std::fmt;
+
+use azure_table_client::Operation;
+use azure_table_client::telemetry::ClientStats;
 
 use crate::progress::{counted, grouped};
 
-/// Returns the number of billable requests with their operations: `14 billable requests: 2 Query, 12 Transaction`, or `None`
-/// without any.
+/// The number of billable requests of each operation.
 ///
 /// Azure Storage bills each request as one transaction, a batch of 100 rows too, and does not bill the requests that it
 /// throttles. Requests without a response count, since the service may have processed them.
-pub(crate) fn billable(stats: &ClientStats) -> Option<String> {
-    let used = |counts: &Counts| counts.requests - counts.throttled;
-    let operations = stats.by_operation();
-    let total: u64 = operations.iter().map(|(_, counts)| used(counts)).sum();
-    let kinds = operations.iter().filter(|(_, counts)| used(counts) > 0);
-    let kinds: Vec<_> =
-        kinds.map(|(operation, counts)| format!("{} {operation}", grouped(used(counts)))).collect();
-    (total > 0).then(|| format!("{}: {}", counted(total, "billable request"), kinds.join(", ")))
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Requests(Vec<(Operation, u64)>);
+
+impl Requests {
+    /// The requests that a client has sent.
+    pub(crate) fn sent(stats: &ClientStats) -> Self {
+        let operations = stats.by_operation().into_iter();
+        let billable =
+            operations.map(|(operation, counts)| (operation, counts.requests - counts.throttled));
+        billable.fold(Self::default(), |sent, (operation, number)| sent.with(operation, number))
+    }
+
+    /// Adds requests.
+    pub(crate) fn with(mut self, operation: Operation, number: u64) -> Self {
+        match self.0.iter_mut().find(|(known, _)| *known == operation) {
+            Some((_, sum)) => *sum += number,
+            None => self.0.push((operation, number)),
+        }
+        self
+    }
+
+    /// The number of requests of an operation.
+    pub(crate) fn of(&self, operation: Operation) -> u64 {
+        let found = self.0.iter().find(|(known, _)| *known == operation);
+        found.map_or(0, |(_, number)| *number)
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.0.iter().map(|(_, number)| number).sum()
+    }
+
+    /// The last line of a dry run. Retries, rows that other programs write meanwhile, and transactions that are sent
+    /// before they are full add some requests.
+    pub(crate) fn estimate(&self) -> String {
+        format!("the run would use about {self}\n")
+    }
+}
+
+/// Writes `14 billable requests: 2 Query, 12 Transaction`.
+impl fmt::Display for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&counted(self.total(), "billable request"))?;
+        let used = Operation::ALL.iter().filter(|operation| self.of(**operation) > 0);
+        for (at, operation) in used.enumerate() {
+            let separator = if at == 0 { ": " } else { ", " };
+            write!(f, "{separator}{} {operation}", grouped(self.of(*operation)))?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -30,15 +73,16 @@ mod tests {
     #[tokio::test]
     async fn a_batch_is_one_request_and_throttled_requests_are_free() {
         let stats = Arc::new(ClientStats::default());
-        assert_eq!(billable(&stats), None);
+        let sent = || Requests::sent(&stats).to_string();
+        assert_eq!(sent(), "0 billable requests");
         let mock = MockTableService::new();
         let builder = mock.client_builder().observer(stats.clone()).retry(RetryPolicy::none());
         let table = builder.build().unwrap().table_named::<DynamicEntity>("Blogs");
         mock.faults().add(Fault::busy().times(1));
         assert!(table.create().await.unwrap_err().is_throttled());
-        assert_eq!(billable(&stats), None);
+        assert_eq!(sent(), "0 billable requests");
         table.create().await.unwrap();
-        assert_eq!(billable(&stats).unwrap(), "1 billable request: 1 CreateTable");
+        assert_eq!(sent(), "1 billable request: 1 CreateTable");
         let mut batch = table.transaction();
         for row in 0..100 {
             batch = batch.insert(&DynamicEntity::new("Channel9", row.to_string()));
@@ -46,9 +90,6 @@ mod tests {
         batch.await.unwrap();
         table.get(("Channel9", "7")).await.unwrap();
         table.get(("Channel9", "missing")).await.unwrap_err();
-        assert_eq!(
-            billable(&stats).unwrap(),
-            "4 billable requests: 1 CreateTable, 2 Get, 1 Transaction"
-        );
+        assert_eq!(sent(), "4 billable requests: 1 CreateTable, 2 Get, 1 Transaction");
     }
 }

@@ -23,7 +23,9 @@ pub(crate) struct FoundRows {
     /// Write rows also if another program has changed them since they were read, unless --save keeps what was read
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print the plan of the query and the number of rows; nothing is written
+    /// Print the plan of the query, the number of rows and the estimated requests of a run; nothing is written
+    ///
+    /// It reads the rows once. The run may use a request more for each page, and more for retries.
     #[arg(long, conflicts_with_all = ["save", "refused"])]
     pub(crate) dry_run: bool,
     /// Writes in flight, 1 to 1024; fewer while the service throttles

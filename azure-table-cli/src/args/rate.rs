@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use azure_table_client::TableEntity;
 use azure_table_client::bulk::Bulk;
+use azure_table_client::limits::TRANSACTION_OPERATIONS;
 use clap::Args;
 
 use super::duration::duration;
+use crate::pacer::rows_at_once;
 
 /// The documented throughput of an account of Azure Storage, in entities per second.
 const ACCOUNT: u32 = 20_000;
 
 /// The maximum rate of a command.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct Rate {
     /// Maximum number of rows per second that are read from a table or written to one
     ///
@@ -34,6 +36,17 @@ impl Rate {
             (None, None) => None,
             (rate, ramp) => Some((rate.unwrap_or(ACCOUNT), ramp.unwrap_or_default())),
         }
+    }
+
+    /// A rate without a ramp.
+    #[cfg(test)]
+    pub(crate) fn of_rows(rate: u32) -> Self {
+        Self { rate: Some(rate), ramp: None }
+    }
+
+    /// The number of rows that a bulk run writes in one transaction.
+    pub(crate) fn transaction_rows(self) -> usize {
+        self.limit().map_or(TRANSACTION_OPERATIONS, |(rows, _)| rows_at_once(rows.into()) as usize)
     }
 
     /// Limits a bulk run.

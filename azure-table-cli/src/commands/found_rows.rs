@@ -6,6 +6,7 @@
 
 mod change;
 mod conclusion;
+mod dry_run;
 mod left_rows;
 mod run;
 mod saved_rows;
@@ -19,7 +20,7 @@ use super::no_match::note_reasons;
 use crate::args::{FoundRows, Globals};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
-use crate::output::{Out, message, note};
+use crate::output::{message, note};
 use crate::progress::Progress;
 use crate::table_name;
 use left_rows::SharedLeftRows;
@@ -31,12 +32,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     table_name::check(&task.service, &task.table)?;
     let plan = task.source(&options).keys().plan()?;
     if options.dry_run {
-        let rows = task.count(&options, &Interrupt::install()?, globals).await?;
-        let mut out = Out::new();
-        out.put(&format!("{plan}\n{}\n", task.found(rows)))?;
-        out.flush()?;
-        note_reasons(task.filter.as_deref(), rows, globals);
-        return task.check_limit(rows, &options);
+        return dry_run::run(&task, &plan.to_string(), &options, globals).await;
     }
     task.check_consent(&options, globals)?;
     let left = SharedLeftRows::new(task.open_list(&options, globals)?);

@@ -27,7 +27,7 @@ use files::Files;
 use run::Run;
 use source::SharedRows;
 
-pub(super) use input::read as read_file;
+pub(super) use input::{read as read_file, size};
 pub(crate) use mode::Mode;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The change that a command makes to each row.
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::{DynamicEntity, IfMatch};
+use azure_table_client::{DynamicEntity, IfMatch, Operation};
 
 /// The change of each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,15 @@ impl Change {
             BulkOperation::Replace(row, version)
         } else {
             BulkOperation::Merge(row, version)
+        }
+    }
+
+    /// The kind of request for a row that is sent alone.
+    pub(super) fn request(&self) -> Operation {
+        match self {
+            Self::Delete => Operation::Delete,
+            Self::Update { .. } if self.reads_whole_rows() => Operation::Replace,
+            Self::Update { .. } => Operation::Merge,
         }
     }
 

@@ -150,6 +150,6 @@ impl Task {
     }
 }
 
-fn first_pass(label: &'static str, globals: &Globals) -> Progress {
+pub(super) fn first_pass(label: &'static str, globals: &Globals) -> Progress {
     Progress::new(globals.quiet, label, None).with_requests(&globals.connection.requests)
 }

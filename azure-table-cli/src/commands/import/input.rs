@@ -123,8 +123,8 @@ fn exactly(
     })
 }
 
-/// The approximate memory of the long values of a row.
-fn size(row: &DynamicEntity) -> usize {
+/// The approximate size of the long values of a row.
+pub(in crate::commands) fn size(row: &DynamicEntity) -> usize {
     let size = |value: &EdmValue| match value {
         EdmValue::String(text) => text.len(),
         EdmValue::Binary(bytes) => bytes.len(),
