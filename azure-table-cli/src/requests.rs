@@ -3,7 +3,7 @@
 use std::fmt;
 
 use azure_table_client::Operation;
-use azure_table_client::telemetry::ClientStats;
+use azure_table_client::telemetry::{ClientStats, Counts};
 
 use crate::progress::{counted, grouped};
 
@@ -19,8 +19,8 @@ impl Requests {
     pub(crate) fn sent(stats: &ClientStats) -> Self {
         let operations = stats.by_operation().into_iter();
         let billable =
-            operations.map(|(operation, counts)| (operation, counts.requests - counts.throttled));
-        billable.fold(Self::default(), |sent, (operation, number)| sent.with(operation, number))
+            |(operation, counts): (_, Counts)| (operation, counts.requests - counts.throttled);
+        Self(operations.map(billable).collect())
     }
 
     /// Adds requests.
@@ -30,6 +30,11 @@ impl Requests {
             None => self.0.push((operation, number)),
         }
         self
+    }
+
+    /// Adds the requests of another part of a run.
+    pub(crate) fn and(self, more: Self) -> Self {
+        more.0.into_iter().fold(self, |sum, (operation, number)| sum.with(operation, number))
     }
 
     /// The number of requests of an operation.

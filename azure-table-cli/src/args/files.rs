@@ -142,8 +142,10 @@ pub(crate) struct Import {
     /// Write to tables that have rows too: rows with the keys of the backup are replaced, and the others stay
     #[arg(long, requires = "all_tables", conflicts_with = "table")]
     pub(crate) replace: bool,
-    /// List the tables that would be created or written to, and send no write
-    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    /// Check the file and estimate the requests of a run; with --all-tables, also list the tables. No write is sent
+    ///
+    /// The estimate has full transactions; where the file is read more slowly than the service writes, a run has some more.
+    #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
     /// Skip the access policies: setting them needs the key of the account
     #[arg(long, requires = "all_tables", conflicts_with = "table")]

@@ -3,6 +3,7 @@
 //! The file is read twice: first to find damaged rows before anything is sent, then to send its rows. Standard input and
 //! pipes are read once.
 
+mod dry_run;
 mod files;
 mod input;
 mod mode;
@@ -27,6 +28,7 @@ use files::Files;
 use run::Run;
 use source::SharedRows;
 
+pub(super) use dry_run::estimate;
 pub(super) use input::{read as read_file, size};
 pub(crate) use mode::Mode;
 
@@ -34,7 +36,11 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     if args.all_tables {
         return accounts::import::run(args, globals).await;
     }
-    table(args, &globals.service()?, globals).await
+    let service = globals.service()?;
+    if args.dry_run {
+        return dry_run::run(&args, &service, globals).await;
+    }
+    table(args, &service, globals).await
 }
 
 /// Imports a table.

@@ -5,6 +5,7 @@ use std::fs;
 use azure_table_client::client::StoredAccessPolicy;
 use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
 
+use crate::dry_run::total;
 use crate::files::{fill, row};
 use crate::support::{Emulator, Folder, Run, run};
 
@@ -62,10 +63,20 @@ async fn an_account_survives_a_backup() {
     assert_eq!(verified.done(), "");
 
     let list = b.run(&["import", &backup, "--all-tables", "--dry-run"]).done();
-    assert_eq!(list.lines().count(), 30);
+    assert_eq!(list.lines().count(), 31);
     assert!(list.contains("create           3,000 rows  Large\n"), "{list}");
     assert_eq!(b.client().list_tables().await.unwrap().len(), 0);
-    b.run(&["import", &backup, "--all-tables"]).done();
+    let imported = b.run(&["import", &backup, "--all-tables"]);
+    let estimate = list.lines().last().unwrap().replace("the run would use about ", "");
+    let used = imported.err.lines().last().unwrap().to_owned();
+    imported.done();
+    // At most one transaction more for each 256 rows of the large table.
+    let is_in_bounds = (total(&estimate)..total(&estimate) + 12).contains(&total(&used));
+    assert!(is_in_bounds, "{estimate}\n{used}");
+    for requests in [estimate, used] {
+        assert!(requests.contains(": 30 CreateTable, 1 ListTables, "), "{requests}");
+        assert!(requests.ends_with(" Transaction, 30 SetTableAcl"), "{requests}");
+    }
     assert_same(&a, &b, &[]);
     assert_eq!(policies(&a.client()).await, policies(&b.client()).await);
     assert_eq!(fs::read_dir(&backup).unwrap().count(), 31, "no file of the import is left");
@@ -91,9 +102,12 @@ async fn an_account_survives_a_backup() {
         .await
         .unwrap();
     let dry_run = ["import", &backup, "--all-tables", "--dry-run", "--include", "L*"];
-    assert!(b.run(&dry_run).done().starts_with("refuse           3,000 rows  Large\n"));
+    let list = b.run(&dry_run).done();
+    assert!(list.starts_with("refuse           3,000 rows  Large\n"), "{list}");
+    assert!(!list.contains("the run would use"), "{list}");
     let list = b.run(&[&dry_run[..], &["--replace"]].concat()).done();
-    assert_eq!(list, "replace          3,000 rows  Large\nreplace              3 rows  Logs2026\n");
+    let expected = "replace          3,000 rows  Large\nreplace              3 rows  Logs2026\nthe run would use about ";
+    assert!(list.starts_with(expected), "{list}");
     let requests = b.requests_by_operation();
     b.run(&["import", &backup, "--all-tables", "--replace", "--include", "Large"]).done();
     // The list of tables shows that it exists.

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use azure_table_client::DynamicEntity;
-
 use crate::files::fill;
 use crate::support::{Emulator, Folder, Run};
 
@@ -176,79 +174,4 @@ async fn an_update_keeps_the_other_properties() {
     emulator
         .run(&["update", "Missing", "--filter", "A eq 1", "--set", "A=1", "--dry-run"])
         .failed(6);
-}
-
-/// Returns the billable requests that the dry run of a command states, and those that the command then uses.
-fn estimated_and_used(folder: &Folder, emulator: &Emulator, command: &[&str]) -> (String, String) {
-    let shown = run_in(folder, emulator, &[command, &["--dry-run", "-q"]].concat()).done();
-    let (_, estimated) = shown.trim_end().rsplit_once("the run would use about ").unwrap();
-    let end = run_in(folder, emulator, command);
-    let used = end.err.trim_end().rsplit('\n').next().unwrap().to_owned();
-    end.done();
-    (estimated.to_owned(), used)
-}
-
-#[tokio::test]
-async fn a_dry_run_states_the_requests_that_the_run_uses() {
-    let (emulator, folder) = (Emulator::start(), Folder::new());
-    // Five partitions of 161 or 160 rows.
-    fill(&emulator, "Blogs", 801).await;
-    emulator.table("Blogs2").await.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    let limit = ["--yes", "--max-rows", "2001"];
-    let all = ["--filter", "RowKey ge ''"];
-    let some = ["--filter", "PartitionKey eq 'it''s 0'"];
-    for (command, expected) in [
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat()[..],
-            "12 billable requests: 2 Query, 10 Transaction",
-        ),
-        // The rows have the value already.
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(),
-            "2 billable requests: 2 Query",
-        ),
-        (
-            &[&["update", "Blogs", "--set", "A=2"], &some[..]].concat(),
-            "4 billable requests: 2 Query, 2 Transaction",
-        ),
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(),
-            "4 billable requests: 2 Query, 2 Transaction",
-        ),
-        (
-            &[&["update", "Blogs2", "--set", "A=1"], &all[..]].concat(),
-            "3 billable requests: 2 Query, 1 Merge",
-        ),
-        (
-            &[&["update", "Blogs2", "--unset", "A"], &all[..]].concat(),
-            "3 billable requests: 2 Query, 1 Replace",
-        ),
-        (&[&["delete", "Blogs2"], &all[..]].concat(), "3 billable requests: 2 Query, 1 Delete"),
-        (&[&["delete", "Blogs2"], &all[..]].concat(), "1 billable request: 1 Query"),
-        (
-            &["truncate", "Blogs", "--confirm", "Blogs"],
-            "12 billable requests: 2 Query, 10 Transaction",
-        ),
-    ] {
-        let command = [command, &limit].concat();
-        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-        assert_eq!((&*estimated, &*used), (expected, expected), "{command:?}");
-    }
-}
-
-/// Where a page ends within a partition, the run may send the rows that it has before the next page arrives.
-#[tokio::test]
-async fn a_run_uses_at_most_one_request_for_each_page_more_than_its_dry_run_states() {
-    let (emulator, folder) = (Emulator::start(), Folder::new());
-    fill(&emulator, "Blogs", 4_000).await;
-    emulator.add_faults(r#"{"fault":"page_of","rows":350}"#);
-    let command = ["truncate", "Blogs", "--confirm", "Blogs", "--yes", "--max-rows", "4000"];
-    let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-    assert_eq!(estimated, "64 billable requests: 24 Query, 40 Transaction");
-    let (number, rest) = used.split_once(' ').unwrap();
-    let number: u32 = number.parse().unwrap();
-    assert!(
-        (64..64 + 12).contains(&number) && rest.starts_with("billable requests: 24 Query, "),
-        "{used}"
-    );
 }

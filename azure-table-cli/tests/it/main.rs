@@ -20,6 +20,7 @@ mod copy;
 mod copy_stops;
 mod count;
 mod diff;
+mod dry_run;
 mod file_kills;
 mod files;
 mod found_rows;

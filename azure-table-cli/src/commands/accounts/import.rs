@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use azure_table_client::client::StoredAccessPolicy;
-use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
+use azure_table_client::{Dialect, DynamicEntity, Operation, TableServiceClient};
 use futures_util::TryStreamExt as _;
 
 use super::manifest::{Entry, Manifest, Policy};
@@ -18,6 +18,7 @@ use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
 use crate::progress::grouped;
+use crate::requests::Requests;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
 use crate::run_files::checksum::Checksum;
 use crate::run_files::with_suffix;
@@ -31,8 +32,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let names = restore.interrupt.stops(table_names(&restore.service)).await?;
     let known = Names::of(&restore.service, names);
     if restore.args.dry_run {
-        let filled = restore.filled(&known, |_| true).await?;
-        return restore.print(&known, &filled);
+        return restore.dry_run(&known, globals).await;
     }
     let path = restore.folder.join(CHECKPOINT);
     let checkpoint = CheckpointFile::lock(path, restore.job()?)?;
@@ -129,7 +129,9 @@ impl Restore {
         self.interrupt.stops(async { Ok(rows.try_next().await?.is_some()) }).await
     }
 
-    fn print(&self, known: &Names, filled: &[String]) -> Result<()> {
+    /// Lists the tables. Prints the requests of a run, unless it would refuse a table.
+    async fn dry_run(&self, known: &Names, globals: &Globals) -> Result<()> {
+        let filled = self.filled(known, |_| true).await?;
         let mut out = Out::new();
         for Entry { table, rows, .. } in &self.tables {
             let action = match known.contains(table) {
@@ -141,7 +143,26 @@ impl Restore {
             let rows = grouped(*rows);
             out.put(&format!("{action}  {rows:>13} rows  {}\n", one_line(table)))?;
         }
+        if filled.is_empty() || self.args.replace {
+            out.put(&self.requests(known, globals).await?.estimate())?;
+        }
         out.flush()
+    }
+
+    /// The requests of a run.
+    async fn requests(&self, known: &Names, globals: &Globals) -> Result<Requests> {
+        // A run lists the tables and looks for rows too.
+        let mut all = Requests::sent(&globals.connection.requests);
+        for entry in &self.tables {
+            let args = self.args_of(entry, known)?;
+            let estimate = import::estimate(&args, &self.service, globals).await;
+            let estimate = estimate
+                .map_err(|failure| failure.of(&format!("table {}", one_line(&entry.table))))?;
+            all = all.and(estimate.requests);
+            let sets_policies = self.sets_policies() && entry.policies.is_some();
+            all = all.with(Operation::SetTableAcl, sets_policies.into());
+        }
+        Ok(all)
     }
 
     /// Requires a confirmation to replace the lists of an earlier run.
@@ -165,16 +186,20 @@ impl Restore {
         let Some(entry) = self.tables.iter().find(|entry| entry.table == table) else {
             return Ok(());
         };
-        let file = entry.path(&self.folder)?;
-        let args = Arguments {
-            resume: self.checkpoint_of(table).exists(),
-            table: table.to_owned(),
-            file,
-            create: !known.contains(table),
+        let args =
+            Arguments { resume: self.checkpoint_of(table).exists(), ..self.args_of(entry, known)? };
+        import::table(args, &self.service, globals).await
+    }
+
+    /// The arguments of a run for one table.
+    fn args_of(&self, entry: &Entry, known: &Names) -> Result<Arguments> {
+        Ok(Arguments {
+            table: entry.table.clone(),
+            file: entry.path(&self.folder)?,
+            create: !known.contains(&entry.table),
             expected: entry.content.clone(),
             ..self.args.clone()
-        };
-        import::table(args, &self.service, globals).await
+        })
     }
 
     fn checkpoint_of(&self, table: &str) -> PathBuf {
@@ -183,16 +208,18 @@ impl Restore {
         with_suffix(&file, ".checkpoint")
     }
 
+    fn sets_policies(&self) -> bool {
+        !self.args.no_policies && self.service.dialect() != Dialect::CosmosDb
+    }
+
     async fn set_policies(&self, globals: &Globals) -> Result<()> {
         let with_policies = self.tables.iter().filter_map(|entry| {
             let policies = entry.policies.as_deref()?;
             Some((&*entry.table, policies))
         });
-        if self.args.no_policies {
-            return Ok(());
-        }
-        if self.service.dialect() == Dialect::CosmosDb {
-            if with_policies.into_iter().any(|(_, policies)| !policies.is_empty()) {
+        if !self.sets_policies() {
+            let is_left = |(_, policies): (&str, &[Policy])| !policies.is_empty();
+            if !self.args.no_policies && with_policies.into_iter().any(is_left) {
                 note(
                     globals,
                     "Cosmos DB has no access policies: the policies of the backup are not set",

@@ -1,7 +1,7 @@
 //! The operation that an import applies to each row.
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::{DynamicEntity, IfMatch};
+use azure_table_client::{DynamicEntity, IfMatch, Operation};
 use clap::ValueEnum;
 
 /// The operation on each row.
@@ -27,6 +27,17 @@ impl Mode {
             Self::Insert => BulkOperation::Insert(row),
             Self::Replace => BulkOperation::Replace(row, IfMatch::Any),
             Self::Merge => BulkOperation::Merge(row, IfMatch::Any),
+        }
+    }
+
+    /// The kind of request for a row that is sent alone.
+    pub(super) const fn request(self) -> Operation {
+        match self {
+            Self::UpsertReplace => Operation::InsertOrReplace,
+            Self::UpsertMerge => Operation::InsertOrMerge,
+            Self::Insert => Operation::Insert,
+            Self::Replace => Operation::Replace,
+            Self::Merge => Operation::Merge,
         }
     }
 
