@@ -47,8 +47,11 @@ pub(crate) struct Export {
     pub(crate) all_tables: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// List the tables, and export nothing
-    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    /// Count the rows and estimate the requests of a run; export nothing
+    ///
+    /// It reads the keys of all rows, which costs about as much as the export; with --expect ROWS, nothing is sent. Rows of more
+    /// than 4 KiB need more requests, since a page has at most 4 MiB.
+    #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
     /// Skip the access policies: reading them needs the key of the account
     #[arg(long, requires = "all_tables", conflicts_with = "table")]

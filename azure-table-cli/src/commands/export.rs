@@ -5,13 +5,14 @@
 
 mod convert;
 mod download;
+mod dry_run;
 mod files;
 mod position;
 mod tail;
 
 use std::fs::{self, File};
 
-use azure_table_client::{DynamicEntity, TableServiceClient};
+use azure_table_client::TableServiceClient;
 
 use super::accounts;
 use crate::args::{Export as Arguments, Globals};
@@ -19,12 +20,12 @@ use crate::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
-use crate::key_order;
 use crate::output::note;
 use crate::progress::Progress;
 use crate::run_files::checkpoint::{Resume, Saved};
 use convert::{Conversion, convert};
 use download::Download;
+pub(super) use dry_run::count;
 use files::Files;
 use position::{Finished, Position};
 
@@ -37,7 +38,11 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     if let Some(folder) = args.all_tables.clone() {
         return accounts::export::run(args, folder, globals).await;
     }
-    table(&args, &globals.service()?, globals).await.map(|_| ())
+    let service = globals.service()?;
+    if args.dry_run {
+        return dry_run::run(&args, &service, globals).await;
+    }
+    table(&args, &service, globals).await.map(|_| ())
 }
 
 /// Exports a table. Returns the number of its rows.
@@ -54,19 +59,7 @@ pub(crate) async fn table(
     };
     // After the questions, which a Ctrl-C ends by itself.
     let interrupt = Interrupt::install()?;
-    let download = Download {
-        table: service.table_named::<DynamicEntity>(&args.table),
-        filter: args.filter.clone(),
-        select: args.select.clone(),
-        parallel: args.parallel.into(),
-        rate: args.rate,
-        interrupt,
-        progress: Progress::new(globals.quiet, args.label(), args.expect)
-            .with_requests(&globals.connection.requests),
-        save_every: args.save_every,
-        system: args.system,
-        has_key_order: key_order::is_kept_by(service.dialect()),
-    };
+    let download = Download::new(args, service, interrupt, globals);
     let conversion = Conversion::of(format, args);
     let Some(Target { files, position, saved }) = target else {
         return to_stdout(download, conversion, globals.quiet).await;

@@ -247,7 +247,10 @@ async fn wrong_arguments_are_refused() {
         assert!(error.contains("azure-table export --all-tables DIR"), "{error}");
     }
     let listed = ["export", "--all-tables", &backup, "--include", "b?ogs", "--dry-run"];
-    assert_eq!(emulator.run(&listed).done(), "export  Blogs\n");
+    let estimate =
+        "the run would use about 3 billable requests: 1 ListTables, 1 Query, 1 GetTableAcl\n";
+    let expected = format!("export              3 rows  Blogs\n{estimate}");
+    assert_eq!(emulator.run(&listed).done(), expected);
     emulator.run(&["export", "--all-tables", &backup]).done();
     let error = emulator.run(&["export", "--all-tables", &backup]).failed(2);
     assert!(error.contains("is not empty"), "{error}");

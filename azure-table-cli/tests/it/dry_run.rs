@@ -138,3 +138,51 @@ fn a_dry_run_of_an_import_finds_damage() {
     emulator.run(&["import", "-", "Bl-ogs", "--dry-run"]).failed(2);
     assert_eq!(emulator.requests(), 0);
 }
+
+#[tokio::test]
+async fn an_export_is_estimated_by_its_keys_or_by_the_expected_rows() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 2_001).await;
+    for (options, rows, expected) in [
+        (&["--format", "jsonl"][..], "2,001", "3 billable requests: 3 Query"),
+        (
+            &["--format", "jsonl", "--filter", "Yes eq true", "--select", "Text"],
+            "1,001",
+            "2 billable requests: 2 Query",
+        ),
+        (&["--format", "csv"], "2,001", "3 billable requests: 3 Query"),
+    ] {
+        let command = [&["export", "Blogs", "rows", "--yes"], options].concat();
+        let shown = run_in(&folder, &emulator, &[&command[..], &["--dry-run"]].concat());
+        assert!(shown.out.starts_with(&format!("{rows} rows of Blogs (")), "{shown:?}");
+        assert!(shown.err.ends_with(&format!("this dry run used {expected}\n")), "{shown:?}");
+        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
+        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+    }
+    let requests = emulator.requests();
+    for (rows, expected) in
+        [("0", "1 billable request: 1 Query"), ("2001", "3 billable requests: 3 Query")]
+    {
+        let shown = emulator.run(&["export", "Blogs", "--dry-run", "--expect", rows]).done();
+        assert_eq!(shown, format!("the run would use about {expected}\n"));
+    }
+    assert_eq!(emulator.requests(), requests);
+    emulator.run(&["export", "Missing", "--dry-run"]).failed(6);
+    emulator.run(&["export", "Blogs", "--dry-run", "--resume"]).failed(2);
+}
+
+#[tokio::test]
+async fn the_export_of_an_account_is_estimated_with_its_policies() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 1_001).await;
+    fill(&emulator, "Logs", 3).await;
+    for (name, options, expected) in [
+        ("a", &[][..], "6 billable requests: 1 ListTables, 3 Query, 2 GetTableAcl"),
+        ("b", &["--no-policies", "--exclude", "L*"], "3 billable requests: 1 ListTables, 2 Query"),
+    ] {
+        let command = [&["export", "--all-tables", name], options].concat();
+        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
+        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}

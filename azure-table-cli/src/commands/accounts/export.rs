@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use azure_table_client::{Dialect, DynamicEntity, TableServiceClient};
+use azure_table_client::{Dialect, DynamicEntity, Operation, TableServiceClient};
 use clap::ValueEnum as _;
 use serde_json::Value;
 
@@ -18,7 +18,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
-use crate::progress::counted;
+use crate::progress::{counted, grouped};
+use crate::requests::Requests;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume, is_run_file};
 use crate::run_files::checksum::Checksum;
 use crate::run_files::{remove, with_suffix};
@@ -31,12 +32,7 @@ pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> 
     check_filter(&service, args.filter.as_deref())?;
     let interrupt = Interrupt::install()?;
     if args.dry_run {
-        let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
-        let mut out = Out::new();
-        for table in &tables {
-            out.put(&format!("export  {}\n", one_line(table)))?;
-        }
-        return out.flush();
+        return dry_run(&args, &service, &interrupt, globals).await;
     }
     let new_folders = NewFolders::create(&folder)?;
     let exported = to_folder(args, folder, service, interrupt, globals).await;
@@ -44,6 +40,33 @@ pub(crate) async fn run(args: Arguments, folder: PathBuf, globals: &Globals) -> 
         new_folders.remove_empty();
     }
     exported
+}
+
+/// Prints the rows of each table, and the requests of a run.
+async fn dry_run(
+    args: &Arguments,
+    service: &TableServiceClient,
+    interrupt: &Interrupt,
+    globals: &Globals,
+) -> Result<()> {
+    let tables = args.selection.of(interrupt.stops(table_names(service)).await?)?;
+    let mut out = Out::new();
+    for table in &tables {
+        let args = Arguments { table: table.clone(), ..args.clone() };
+        let rows = export::count(&args, service, globals).await;
+        let rows = rows.map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
+        out.put(&format!("export  {:>13} rows  {}\n", grouped(rows), one_line(table)))?;
+        // Counting a table may take long.
+        out.flush()?;
+    }
+    let policies = if reads_policies(args, service) { tables.len() as u64 } else { 0 };
+    let requests = Requests::sent(&globals.connection.requests);
+    out.put(&requests.with(Operation::GetTableAcl, policies).estimate())?;
+    out.flush()
+}
+
+fn reads_policies(args: &Arguments, service: &TableServiceClient) -> bool {
+    !args.no_policies && service.dialect() != Dialect::CosmosDb
 }
 
 /// Exports the tables to a folder, or continues to do so.
@@ -178,7 +201,7 @@ impl Backup {
         };
         entry.rows = export::table(&args, &self.service, globals).await?;
         entry.content = Some(Checksum::of_file(&file, &self.interrupt)?);
-        if !self.args.no_policies && self.service.dialect() != Dialect::CosmosDb {
+        if reads_policies(&self.args, &self.service) {
             let table = self.service.table_named::<DynamicEntity>(&entry.table);
             let policies = self.interrupt.stops(async { Ok(table.access_policies().await?) });
             let policies = policies.await.map_err(|failure| {

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::client::{EntityStream, Query};
 use azure_table_client::filter::{CompareOp, Filter};
-use azure_table_client::{DynamicEntity, EntityKey, TableClient};
-use futures_util::stream::{self, BoxStream, StreamExt as _};
+use azure_table_client::{DynamicEntity, EntityKey, TableClient, TableServiceClient};
+use futures_util::future;
+use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 use super::position::Position;
-use crate::args::Rate;
+use crate::args::{Export as Arguments, Globals, Rate};
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
@@ -22,18 +23,18 @@ use crate::run_files::checkpoint::CheckpointFile;
 
 /// The rows that an export reads.
 pub(super) struct Download {
-    pub(super) table: TableClient<DynamicEntity>,
-    pub(super) filter: Option<String>,
-    pub(super) select: Vec<String>,
+    table: TableClient<DynamicEntity>,
+    filter: Option<String>,
+    select: Vec<String>,
     /// The number of key ranges that are read concurrently.
-    pub(super) parallel: usize,
-    pub(super) rate: Rate,
+    parallel: usize,
+    rate: Rate,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,
     /// The time between two saves of the checkpoint.
-    pub(super) save_every: Duration,
+    save_every: Duration,
     /// Whether the ETag and the Timestamp are written.
-    pub(super) system: bool,
+    system: bool,
     /// Whether the service returns rows in key order, so that a position means something.
     pub(super) has_key_order: bool,
 }
@@ -42,6 +43,36 @@ pub(super) struct Download {
 const ROWS_PER_UPDATE: u64 = 256;
 
 impl Download {
+    pub(super) fn new(
+        args: &Arguments,
+        service: &TableServiceClient,
+        interrupt: Interrupt,
+        globals: &Globals,
+    ) -> Self {
+        Self {
+            table: service.table_named::<DynamicEntity>(&args.table),
+            filter: args.filter.clone(),
+            select: args.select.clone(),
+            parallel: args.parallel.into(),
+            rate: args.rate,
+            interrupt,
+            progress: Progress::new(globals.quiet, args.label(), args.expect)
+                .with_requests(&globals.connection.requests),
+            save_every: args.save_every,
+            system: args.system,
+            has_key_order: key_order::is_kept_by(service.dialect()),
+        }
+    }
+
+    /// Counts the rows.
+    pub(super) async fn count(&self) -> Result<u64> {
+        let rows = self.rows(None)?.inspect_ok(|_| self.progress.add_rows(1));
+        let count = rows.try_fold(0, |count, _| future::ok(count + 1));
+        let count = self.interrupt.stops(count).await;
+        self.progress.finish();
+        count
+    }
+
     /// Writes all rows, and returns their number. An interrupt is an error.
     pub(super) async fn all(&self, mut writer: Box<dyn RowWriter>) -> Result<u64> {
         let count = self.write_all(&mut *writer).await;
