@@ -61,7 +61,10 @@ pub(crate) async fn table(
             let checked = input::check(&args.file, format, &interrupt, progress).await?;
             let is_changed = |expected: &Checksum| expected.to_string() != checked.content;
             if args.expected.as_ref().is_some_and(is_changed) {
-                return Err(Failure::file("read", &args.file, "it was changed during the import"));
+                let file = args.file.display();
+                let message =
+                    format!("{file} was changed during the import: this run sent none of its rows");
+                return Err(Failure::new(Exit::Different, message));
             }
             let is_resumed = !position.content.is_empty();
             if is_resumed && position.content != checked.content {
@@ -99,7 +102,8 @@ pub(crate) async fn table(
     let operations = source::operations(chunks, args.mode, position.bulk, rows, begin);
     let report = run.drive(bulk, operations, &interrupt).await;
     progress.finish();
-    run.conclude(&report?)
+    let end = run.conclude(&report?);
+    if run.has_changed(&args.file, &interrupt)? { Err(run.restart(&args.file)?) } else { end }
 }
 
 /// Creates the table if it does not exist. A run that resumes after `resolved` rows needs the table that has them.

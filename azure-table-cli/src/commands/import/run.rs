@@ -1,6 +1,7 @@
 //! The bulk run of an import, with its checkpoint and its result.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::progress::counted;
 use crate::run_files::checkpoint::CheckpointFile;
+use crate::run_files::checksum::Checksum;
 
 /// The number of rows that a message lists.
 const LISTED: usize = 5;
@@ -156,6 +158,24 @@ impl Run {
             let _ = write!(message, "\n{result}");
         }
         Failure::new(exit, message)
+    }
+
+    /// Whether the file has another content than the one that was checked. Its rows may then be those of either.
+    pub(super) fn has_changed(&self, file: &Path, interrupt: &Interrupt) -> Result<bool> {
+        let is_stored = self.checkpoint.is_some();
+        Ok(is_stored && Checksum::of_file(file, interrupt)?.to_string() != self.content)
+    }
+
+    /// Lets a resumed run begin with the first row. Returns the failure of a file that has changed.
+    pub(super) fn restart(&self, file: &Path) -> Result<Failure> {
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.save(&Position::default())?;
+        }
+        let file = file.display();
+        let message = format!(
+            "{file} was changed during the import, and its rows may be those before or after the change; --resume imports all of them again"
+        );
+        Ok(Failure::new(Exit::Different, message))
     }
 
     fn how_to_continue(&self, report: &BulkReport) -> String {
