@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use azure_table_cli::failure::{Exit, Failure, Result};
+use azure_table_cli::failure::{Failure, Result};
 use azure_table_cli::interrupt::Signals;
 use azure_table_cli::terminal::message;
 use tempfile::{Builder, NamedTempFile};
