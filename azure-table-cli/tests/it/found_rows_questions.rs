@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use crate::files::fill;
+use crate::files::{fill, row};
 use crate::support::{Emulator, Folder};
 use crate::terminal::Terminal;
 
@@ -56,6 +56,23 @@ async fn a_truncation_needs_the_name_of_the_table() {
         assert_eq!(child.wait().unwrap().code(), Some(code), "{options:?}");
     }
     assert_eq!(emulator.run(&["count", "Blogs", "-q"]).done(), "0\n");
+}
+
+/// `--yes` does not answer the question, and its `--max-rows` does not extend what the user confirms.
+#[tokio::test]
+async fn the_number_in_the_question_is_the_limit_of_a_truncation() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let table = fill(&emulator, "Blogs", 10).await;
+    let mut terminal = Terminal::open();
+    let truncate = ["truncate", "Blogs", "--yes", "--max-rows", "100"];
+    let mut child = start(&terminal, &emulator, &folder, &truncate);
+    terminal.wait_for("delete 10 rows of Blogs? Type Blogs to confirm: ");
+    table.insert(&row(10)).await.unwrap();
+    terminal.enter("Blogs\n");
+    let shown = terminal.wait_for("the run stopped at the limit of 10 rows");
+    assert!(shown.contains("more rows match now"), "{shown}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(emulator.run(&["count", "Blogs", "-q"]).done(), "1\n");
 }
 
 #[tokio::test]
