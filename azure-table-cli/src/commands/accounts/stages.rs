@@ -90,6 +90,7 @@ impl Stages {
                 note(globals, &one_line(&text));
                 remove(&own)?;
             }
+            // This also saves that the table before it has ended. Saving all stages takes longer than importing a small table.
             self.set(&table, Stage::Begun, checkpoint)?;
             let stage = match command(&table).await {
                 Ok(()) => Stage::Complete,
@@ -106,9 +107,9 @@ impl Stages {
                     return Err(stopped(&table, &failure, complete, self.0.len()));
                 }
             };
-            self.set(&table, stage, checkpoint)?;
+            self.0.insert(table, stage);
         }
-        Ok(())
+        checkpoint.save(self)
     }
 
     /// Reports the end of a run in which all tables are complete. `done` is its verb.
