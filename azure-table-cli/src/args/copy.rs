@@ -121,14 +121,15 @@ impl Copy {
     }
 }
 
-/// Compare two tables, a table and a file, or all tables of two accounts
+/// Compare two tables, a table and a file, or all tables of two accounts or of a backup
 ///
 /// Prints a line for each difference. Timestamps, ETags and the order of properties do not count.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   azure-table diff Blogs blogs.jsonl
-  azure-table diff --all-tables --from env:OLD --to env:NEW")]
+  azure-table diff --all-tables --from env:OLD --to env:NEW
+  azure-table diff --all-tables --backup backup")]
 pub(crate) struct Diff {
     /// Table, or file of rows (.jsonl, .csv, .parquet); table:NAME and file:PATH are explicit
     #[arg(
@@ -151,6 +152,11 @@ pub(crate) struct Diff {
     /// Compare the rows of all tables of two accounts; access policies are not compared
     #[arg(long, conflicts_with_all = ["format", "expect"])]
     pub(crate) all_tables: bool,
+    /// With --all-tables, A is this folder of `export --all-tables`, and B is the account
+    ///
+    /// --filter selects rows of the account only. `verify` checks the hashes of the files.
+    #[arg(long, value_name = "DIR", requires = "all_tables", conflicts_with_all = ["table", "from", "from_dialect"])]
+    pub(crate) backup: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Compare only the rows of tables that match this OData filter

@@ -190,6 +190,41 @@ async fn the_differences_of_accounts_name_their_tables() {
 }
 
 #[tokio::test]
+async fn the_differences_of_a_backup_name_their_tables() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    let blogs = fill(&emulator, "Blogs", 1200).await;
+    fill(&emulator, "Con", 3).await;
+    fill(&emulator, "OnlyA", 3).await;
+    let backup = folder.file("backup");
+    emulator.run(&["export", "--all-tables", &backup]).done();
+    let diff = ["diff", "--all-tables", "--backup", &backup];
+    let run = |options: &[&str]| emulator.run(&[&diff[..], options].concat());
+    let end = run(&[]);
+    assert!(end.err.contains("no differences: 3 tables, 1,206 rows in A, 1,206 in B"), "{end:?}");
+    assert_eq!(end.done(), "");
+
+    emulator.run(&["drop", "OnlyA", "--yes"]).done();
+    emulator.table("OnlyB").await;
+    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let expected =
+        "Blogs: only in B: (\"p\", \"r\")\ntable only in A: OnlyA\ntable only in B: OnlyB\n";
+    let end = run(&[]);
+    assert_eq!(end.out, expected);
+    end.failed(3);
+    run(&["--include", "con"]).done();
+    for options in [&["--from", "env:A"][..], &["--include", "Nothing"]] {
+        run(options).failed(2);
+    }
+    emulator.run(&["diff", "--backup", &backup, "Blogs", "blogs.jsonl"]).failed(2);
+    emulator.run(&["diff", "--all-tables", "--backup", &folder.file("missing")]).failed(2);
+    // The exit code 3 means differences.
+    let manifest = folder.path().join("backup").join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("Blogs.jsonl", "blogs.jsonl")).unwrap();
+    assert!(run(&[]).failed(1).contains("its checksum is wrong"));
+}
+
+#[tokio::test]
 async fn the_rows_of_all_tables_are_counted() {
     let emulator = Emulator::start();
     fill(&emulator, "Blogs", 1200).await;

@@ -1,8 +1,10 @@
-//! `diff --all-tables`: the differences between the tables of two accounts.
+//! `diff --all-tables`: the differences between the tables of two accounts, or of a backup and an account.
+
+mod first;
 
 use std::collections::BTreeMap;
 
-use azure_table_client::{Dialect, TableServiceClient};
+use azure_table_client::Dialect;
 
 use super::{Names, check_different_accounts, check_filter, one_table, table_names};
 use crate::args::{Diff, Globals};
@@ -11,23 +13,28 @@ use crate::failure::{Exit, Failure, Result};
 use crate::output::{note, one_line};
 use crate::progress::{counted, grouped};
 use crate::side_table::SideTable;
+use first::First;
 
 pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
-    let a = args.sides.first(&globals.connection)?;
+    let a = First::open(args, globals)?;
     let b = args.sides.second(&globals.connection)?;
-    check_different_accounts(&a, &b)?;
-    check_filter(&a, args.filter.as_deref())?;
-    let pairs = pairs(args, &a, &b).await?;
+    if let First::Account(a) = &a {
+        check_different_accounts(a, &b)?;
+    }
+    check_filter(&b, args.filter.as_deref())?;
+    // Names are case-sensitive only if those of both sides are.
+    let names = Names::new(match &a {
+        First::Account(a) if a.dialect() != Dialect::CosmosDb => a,
+        _ => &b,
+    });
+    let pairs = pairs(args, a.tables().await?, table_names(&b).await?, &names)?;
     let mut printer = Printer::new(args.output);
     let (mut counts, mut only_in_a, mut only_in_b) = (Counts::default(), 0_u64, 0_u64);
     for pair in &pairs {
         match pair {
             (Some(in_a), Some(in_b)) => {
-                let side = |service: &TableServiceClient, table: &str, option| Side::Table {
-                    table: SideTable::new(service.clone(), table),
-                    option,
-                };
-                let sides = (side(&a, in_a, "--from-dialect"), side(&b, in_b, "--to-dialect"));
+                let table = SideTable::new(b.clone(), in_b);
+                let sides = (a.side(in_a)?, Side::Table { table, option: "--to-dialect" });
                 let both = (&sides.0, &sides.1);
                 let found = compare(both, Some(in_a), args, &mut printer, globals).await;
                 counts +=
@@ -66,12 +73,8 @@ pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
 type Pair = (Option<String>, Option<String>);
 
 /// Returns the selected tables of both sides, in the order of their names.
-async fn pairs(args: &Diff, a: &TableServiceClient, b: &TableServiceClient) -> Result<Vec<Pair>> {
-    let (in_a, in_b) = (table_names(a).await?, table_names(b).await?);
+fn pairs(args: &Diff, in_a: Vec<String>, in_b: Vec<String>, names: &Names) -> Result<Vec<Pair>> {
     let selected = args.selection.of(in_a.iter().chain(&in_b).cloned().collect())?;
-    // Names are case-sensitive only if those of both sides are.
-    let service = if a.dialect() == Dialect::CosmosDb { b } else { a };
-    let names = Names::new(service);
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
     for (tables, is_a) in [(in_a, true), (in_b, false)] {
         for table in tables.into_iter().filter(|table| selected.contains(table)) {
