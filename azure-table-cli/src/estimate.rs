@@ -1,6 +1,6 @@
 //! The requests of a bulk run, for dry runs. No I/O.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 
 use azure_table_client::{Dialect, Operation};
@@ -8,7 +8,7 @@ use azure_table_client::{Dialect, Operation};
 use crate::args::Rate;
 use crate::requests::Requests;
 
-/// The rows that a bulk run holds at once. Rows of a partition that are further apart are in different transactions.
+/// The rows that a bulk run holds at once. Then it sends those of the partition that has waited longest.
 const WINDOW_ROWS: usize = 20_000;
 
 /// Counts the transactions into which a bulk run groups its rows.
@@ -24,12 +24,16 @@ pub(crate) struct Writes {
     /// The rows of each partition that are not sent yet.
     waiting: HashMap<String, Part>,
     waiting_rows: usize,
+    /// The partitions with such rows, by the number of their first one.
+    order: BTreeMap<u64, String>,
+    rows: u64,
     requests: Requests,
 }
 
 /// The rows of a transaction that is not full.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Part {
+    first: u64,
     rows: usize,
     bytes: usize,
 }
@@ -42,49 +46,51 @@ impl Writes {
             most_bytes: dialect.transaction_bytes(),
             waiting: HashMap::new(),
             waiting_rows: 0,
+            order: BTreeMap::new(),
+            rows: 0,
             requests: Requests::default(),
         }
     }
 
     /// Adds a row with about this number of bytes.
     pub(crate) fn add(&mut self, partition: &str, bytes: usize) {
-        let mut part = self.waiting.remove(partition).unwrap_or_default();
-        if part.bytes + bytes > self.most_bytes {
-            self.send(mem::take(&mut part));
+        self.rows += 1;
+        let is_too_large = |part: &Part| part.bytes + bytes > self.most_bytes;
+        if self.waiting.get(partition).is_some_and(is_too_large) {
+            self.send(partition);
         }
-        part = Part { rows: part.rows + 1, bytes: part.bytes + bytes };
+        if !self.waiting.contains_key(partition) {
+            let part = Part { first: self.rows, ..Part::default() };
+            self.waiting.insert(partition.to_owned(), part);
+            self.order.insert(self.rows, partition.to_owned());
+        }
+        let Some(part) = self.waiting.get_mut(partition) else { return };
+        part.rows += 1;
+        part.bytes += bytes;
         self.waiting_rows += 1;
         if part.rows == self.most_rows {
-            self.send(mem::take(&mut part));
+            self.send(partition);
         }
-        if self.waiting_rows >= WINDOW_ROWS {
-            // Except for the current partition, the only one that grows if the rows are in key order.
-            self.send_waiting();
-        }
-        if part.rows > 0 {
-            self.waiting.insert(partition.to_owned(), part);
+        if self.waiting_rows >= WINDOW_ROWS
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.send(&oldest);
         }
     }
 
-    fn send(&mut self, part: Part) {
-        let operation = match part.rows {
-            0 => return,
-            1 => self.alone,
-            _ => Operation::Transaction,
-        };
+    fn send(&mut self, partition: &str) {
+        let Some(part) = self.waiting.remove(partition) else { return };
+        self.order.remove(&part.first);
         self.waiting_rows -= part.rows;
+        let operation = if part.rows == 1 { self.alone } else { Operation::Transaction };
         self.requests = mem::take(&mut self.requests).with(operation, 1);
-    }
-
-    fn send_waiting(&mut self) {
-        for part in mem::take(&mut self.waiting).into_values() {
-            self.send(part);
-        }
     }
 
     /// The requests for all rows.
     pub(crate) fn requests(mut self) -> Requests {
-        self.send_waiting();
+        while let Some((_, oldest)) = self.order.pop_first() {
+            self.send(&oldest);
+        }
         self.requests
     }
 }
@@ -120,9 +126,9 @@ mod tests {
 
     #[test]
     fn rows_that_are_far_apart_are_in_different_transactions() {
-        // A window has two rows of each partition.
-        let apart = requests(partitions(60_000, 10_000), None).total();
-        assert!((30_000..30_010).contains(&apart), "{apart}");
+        // A window has 20 rows of each partition on average, and up to twice as many of the one that is sent.
+        let apart = requests(partitions(600_000, 1_000), None).total();
+        assert!((15_000..20_000).contains(&apart), "{apart}");
         let sorted = (0..60_000).map(|row| (format!("p{}", row / 6), 10));
         assert_eq!(requests(sorted, None).total(), 10_000);
         // A partition that crosses the end of a window is not cut there.

@@ -147,7 +147,8 @@ pub(crate) struct Import {
     pub(crate) replace: bool,
     /// Check the file and estimate the requests of a run; with --all-tables, also list the tables. No write is sent
     ///
-    /// The estimate has full transactions; where the file is read more slowly than the service writes, a run has some more.
+    /// The estimate has full transactions. A run that reads the file more slowly than the service writes sends more, above all
+    /// if rows of several partitions alternate.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
     /// Skip the access policies: setting them needs the key of the account
