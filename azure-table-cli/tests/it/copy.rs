@@ -1,76 +1,14 @@
 //! `copy`: between the services, refused rows, unknown outcomes and checkpoints.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
+use azure_table_client::{DynamicEntity, TableServiceClient};
 use serde_json::Value;
 
 use crate::files::fill;
-use crate::support::{Emulator, Folder, Run};
-
-/// A source with the table `Blogs`, and a target.
-struct Pair {
-    source: Emulator,
-    target: Emulator,
-    folder: Folder,
-    /// The options that name the dialects.
-    dialects: &'static [&'static str],
-}
-
-impl Pair {
-    fn new() -> Self {
-        let (source, target) = (Emulator::start(), Emulator::start());
-        Self { source, target, folder: Folder::new(), dialects: &[] }
-    }
-
-    fn into_cosmos() -> Self {
-        let target = Emulator::start_with(&["--dialect", "cosmos"]);
-        let dialects = &["--to-dialect", "cosmos"];
-        Self { source: Emulator::start(), target, folder: Folder::new(), dialects }
-    }
-
-    fn from_cosmos() -> Self {
-        let source = Emulator::start_with(&["--dialect", "cosmos"]);
-        let dialects = &["--from-dialect", "cosmos"];
-        Self { source, target: Emulator::start(), folder: Folder::new(), dialects }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Run {
-        let mut command = self.source.command(arguments);
-        command.args(["--to", "env:TARGET"]).args(self.dialects);
-        command.env("TARGET", self.target.connection_string()).current_dir(self.folder.path());
-        Run::of(&command.output().unwrap())
-    }
-
-    fn copy(&self, options: &[&str]) -> Run {
-        self.run(&[&["copy", "Blogs", "Copy"], options].concat())
-    }
-
-    fn diff(&self) -> Run {
-        self.run(&["diff", "Blogs", "Copy"])
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        Path::new(self.folder.path()).join(name)
-    }
-
-    fn refused(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.path("Blogs-Copy.refused")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-async fn insert(table: &TableClient<DynamicEntity>, rows: &[DynamicEntity]) {
-    for row in rows {
-        table.insert(row).await.unwrap();
-    }
-}
-
-fn row(partition: &str, key: &str) -> DynamicEntity {
-    DynamicEntity::new(partition, key).with("Text", "a").with("Views", 5_i64)
-}
+use crate::pair::{Pair, insert, row};
+use crate::support::Emulator;
 
 #[tokio::test]
 async fn a_copy_has_the_same_rows_and_other_rows_stay() {

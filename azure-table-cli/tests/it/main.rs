@@ -31,6 +31,7 @@ mod found_rows_questions;
 #[cfg(unix)]
 mod full_disk;
 mod key_order;
+mod pair;
 mod printed_structs;
 mod program;
 #[cfg(target_os = "linux")]
