@@ -14,6 +14,7 @@ mod rate;
 mod rows;
 mod scan;
 mod schema;
+mod sync;
 mod tables;
 mod tools;
 
@@ -32,6 +33,7 @@ pub(crate) use rate::Rate;
 pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;
 pub(crate) use schema::{Sample, Schema};
+pub(crate) use sync::Sync;
 pub(crate) use tables::{Create, Drop, Tables};
 pub(crate) use tools::{Completions, Man, Serve, Sql};
 
@@ -82,6 +84,7 @@ pub(crate) enum Command {
     Import(Import),
     Verify(Verify),
     Copy(Copy),
+    Sync(Sync),
     Diff(Diff),
     Sas(Sas),
     Policies(Policies),
@@ -105,6 +108,7 @@ impl Command {
             | Self::Export(_)
             | Self::Import(_)
             | Self::Copy(_)
+            | Self::Sync(_)
             | Self::Diff(_) => true,
             _ => false,
         }

@@ -24,6 +24,7 @@ mod sas;
 mod schema;
 pub(crate) mod serve;
 mod sql;
+mod sync;
 mod tables;
 mod truncate;
 mod update;
@@ -67,6 +68,7 @@ async fn dispatch(command: Command, globals: &Globals) -> Result<()> {
         Command::Import(args) => import::run(args, globals).await,
         Command::Verify(args) => accounts::verify::run(&args, globals),
         Command::Copy(args) => copy::run(args, globals).await,
+        Command::Sync(args) => sync::run(args, globals).await,
         Command::Diff(args) => diff::run(args, globals).await,
         Command::Sas(args) => sas::run(args, globals).await,
         Command::Policies(args) => policies::run(args, globals).await,

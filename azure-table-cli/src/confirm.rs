@@ -14,10 +14,13 @@ pub fn confirm(is_confirmed: bool, question: &str) -> Result<()> {
             "not confirmed: {question} (pass --yes to do it without a terminal)"
         )));
     }
-    match ask(&format!("{question} [y/N] "))?.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(not_confirmed()),
-    }
+    if is_answered_yes(question)? { Ok(()) } else { Err(not_confirmed()) }
+}
+
+/// Asks a question at the terminal, and returns whether the answer is yes.
+pub fn is_answered_yes(question: &str) -> Result<bool> {
+    let answer = ask(&format!("{question} [y/N] "))?.to_ascii_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
 /// Returns if the user types the name at the terminal.

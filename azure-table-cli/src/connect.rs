@@ -12,8 +12,8 @@ mod source_parser;
 
 use std::fmt;
 
-use azure_table_client::TableServiceClient;
 use azure_table_client::auth::Credential;
+use azure_table_client::{TableServiceClient, TableServiceClientBuilder};
 use url::form_urlencoded;
 use zeroize::Zeroizing;
 
@@ -74,11 +74,21 @@ impl Connection {
         source: Option<&Source>,
         dialect: Option<DialectName>,
     ) -> Result<TableServiceClient> {
-        let (target, dialect) = match source {
+        let (target, dialect) = self.target_of(option, source, dialect)?;
+        target.service(self, dialect)
+    }
+
+    /// Returns the account of one side, like [`service_of`](Self::service_of), and its dialect.
+    pub fn target_of(
+        &self,
+        option: &str,
+        source: Option<&Source>,
+        dialect: Option<DialectName>,
+    ) -> Result<(Target, Option<DialectName>)> {
+        Ok(match source {
             Some(source) => (source.target(option)?, dialect),
             None => (self.target()?, dialect.or(self.dialect)),
-        };
-        target.service(self, dialect)
+        })
     }
 
     /// Returns the account that the options or the variables name.
@@ -142,6 +152,15 @@ impl Target {
         options: &Connection,
         dialect: Option<DialectName>,
     ) -> Result<TableServiceClient> {
+        Ok(self.builder(options, dialect)?.build()?)
+    }
+
+    /// Returns the client of the account before it is built, for another observer.
+    pub fn builder(
+        self,
+        options: &Connection,
+        dialect: Option<DialectName>,
+    ) -> Result<TableServiceClientBuilder> {
         let builder = match self.access {
             Access::ConnectionString(text) => {
                 TableServiceClient::builder_from_connection_string(&text)?
@@ -156,7 +175,7 @@ impl Target {
         };
         // The client itself permits plain HTTP to this machine.
         let builder = if options.allow_http { builder.allow_http(true) } else { builder };
-        Ok(builder.observer(options.requests.clone()).build()?)
+        Ok(builder.observer(options.requests.clone()))
     }
 }
 
@@ -171,6 +190,14 @@ pub fn table_of(signature: &str) -> Option<String> {
     let mut fields = form_urlencoded::parse(signature.trim_start_matches('?').as_bytes());
     let table = fields.find(|(name, _)| name.eq_ignore_ascii_case("tn"));
     table.map(|(_, table)| table.into_owned())
+}
+
+/// Returns whether a shared access signature permits only a range of keys, so that a scan shows a part of the table.
+pub fn is_limited_to_keys(signature: &str) -> bool {
+    let mut fields = form_urlencoded::parse(signature.trim_start_matches('?').as_bytes());
+    fields.any(|(name, _)| {
+        ["spk", "srk", "epk", "erk"].iter().any(|field| name.eq_ignore_ascii_case(field))
+    })
 }
 
 /// The kind of the credential of a connection string.

@@ -107,6 +107,15 @@ impl Failure {
         if self.exit == Exit::Done { Self::silent(Exit::Different) } else { self }
     }
 
+    /// The failure that a bulk run reports as the cause of its end.
+    pub fn of_cause(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> Self {
+        match (cause.downcast_ref::<Self>(), cause.downcast_ref::<Error>()) {
+            (Some(failure), _) => failure.clone(),
+            (_, Some(error)) => error.clone().into(),
+            _ => Self::new(Exit::Failed, cause.to_string()),
+        }
+    }
+
     /// The exit code.
     pub const fn exit(&self) -> Exit {
         self.exit

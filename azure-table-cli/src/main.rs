@@ -15,6 +15,7 @@ mod requests;
 mod row;
 mod run_files;
 mod secrets;
+mod service_clock;
 mod side_table;
 mod sort;
 mod table_name;

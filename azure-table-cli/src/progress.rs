@@ -103,6 +103,11 @@ impl Progress {
         }
     }
 
+    /// Removes the line from the terminal, without the final figures.
+    pub(crate) fn clear(&self) {
+        self.lock().bar.finish_and_clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -213,7 +218,8 @@ fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-fn duration(time: Duration) -> String {
+/// Writes `9.9 s`, `1 min 1 s`.
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) if seconds < 10 => format!("{seconds}.{} s", time.subsec_millis() / 100),

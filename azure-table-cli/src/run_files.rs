@@ -6,7 +6,7 @@ pub(crate) mod lock;
 pub(crate) mod row_list;
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
@@ -49,21 +49,36 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Replaces a file as a whole: a crash leaves the old or the new one.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
-    let replaced = || {
-        let temporary = with_suffix(path, TEMPORARY);
+    replace_by(path, |file| {
+        file.write_all(text.as_bytes()).map_err(|error| Failure::file("write", path, error))
+    })
+}
+
+/// Replaces a file as a whole by what `write` writes.
+pub(crate) fn replace_by(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
+) -> Result<()> {
+    let temporary = with_suffix(path, TEMPORARY);
+    let created = || {
         // A link in its place would lead elsewhere.
         match fs::remove_file(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = File::create_new(&temporary)?;
-        file.write_all(text.as_bytes())?;
+        File::create_new(&temporary)
+    };
+    let failed = |error| Failure::file("write", path, error);
+    let mut file = BufWriter::new(created().map_err(failed)?);
+    write(&mut file)?;
+    let replaced = || {
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
         drop(file);
         fs::rename(&temporary, path)?;
         sync_folder(path)
     };
-    replaced().map_err(|error| Failure::file("write", path, error))
+    replaced().map_err(failed)
 }
 
 /// Removes a file if it exists.
@@ -78,14 +93,14 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 
 /// Makes a rename durable.
 #[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
-pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

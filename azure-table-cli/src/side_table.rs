@@ -5,7 +5,7 @@ use azure_table_client::{Dialect, DynamicEntity, TableClient, TableServiceClient
 use crate::key_order;
 
 /// A table and its service.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SideTable {
     pub(crate) service: TableServiceClient,
     pub(crate) rows: TableClient<DynamicEntity>,

@@ -15,7 +15,7 @@ use super::rate::Rate;
 
 use crate::commands::diff::Operand;
 use crate::commands::import::Mode;
-use crate::connect::{Connection, DialectName, Source};
+use crate::connect::{Connection, DialectName, Source, Target};
 use crate::failure::Result;
 use crate::format::Format;
 use crate::output::one_line;
@@ -83,6 +83,11 @@ pub(crate) struct Copy {
     /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
+    /// Record the keys of all rows that are sent, for `sync`
+    ///
+    /// The files are SOURCE-TARGET.sync and SOURCE-TARGET.keys in the current folder.
+    #[arg(long, conflicts_with_all = ["filter", "all_tables"])]
+    pub(crate) for_sync: bool,
     /// Key ranges of the source that are read at the same time, 1 to 256
     #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) parallel: u16,
@@ -213,6 +218,14 @@ impl Sides {
     /// Returns the client of the first table.
     pub(crate) fn first(&self, connection: &Connection) -> Result<TableServiceClient> {
         connection.service_of("--from", self.from.as_ref(), self.from_dialect)
+    }
+
+    /// Returns the account of the first table, and its dialect.
+    pub(crate) fn first_account(
+        &self,
+        connection: &Connection,
+    ) -> Result<(Target, Option<DialectName>)> {
+        connection.target_of("--from", self.from.as_ref(), self.from_dialect)
     }
 
     /// Returns the client of the second table.

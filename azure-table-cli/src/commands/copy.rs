@@ -1,15 +1,20 @@
 //! `copy`: the rows of a table into another table, possibly of another account or service.
 
 mod frontier;
+mod record;
 mod run;
+mod sent_rows;
 mod source;
 mod stop;
+mod sync_files;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use azure_table_client::{Dialect, Error, TableServiceClient};
+use azure_table_client::{Dialect, TableServiceClient};
 
 use super::accounts;
+use super::import::Mode;
 use crate::args::{Copy, Globals};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
@@ -18,26 +23,35 @@ use crate::progress::{Progress, counted};
 use crate::run_files::check_distinct;
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
 use crate::run_files::row_list::{RowList, lock_of};
+use crate::service_clock::ServiceClock;
 use crate::side_table::SideTable;
 use crate::table_name;
-use frontier::{Frontier, Saved};
-use run::{Ended, Reason, Run};
-use source::Source;
+use stop::Stop;
+
+pub(super) use frontier::{Frontier, Refused, Saved};
+pub(super) use record::Record;
+pub(super) use run::{Ended, Reason, Run, line};
+pub(super) use sent_rows::SentRows;
+pub(super) use source::Source;
+pub(super) use sync_files::{Position, SyncFiles};
 
 pub(crate) async fn run(args: Copy, globals: &Globals) -> Result<()> {
-    let source = args.sides.first(&globals.connection)?;
+    let clock = Arc::new(ServiceClock::default());
+    let account = args.sides.first_account(&globals.connection)?;
+    let source = clock.observe(account, &globals.connection)?;
     let target = args.sides.second(&globals.connection)?;
     if args.all_tables {
         return accounts::copy::run(args, source, target, globals).await;
     }
-    table(args, source, target, globals).await
+    table(args, source, target, Some(&clock), globals).await
 }
 
-/// Copies a table.
+/// Copies a table. The clock is that of the source.
 pub(crate) async fn table(
     args: Copy,
     source: TableServiceClient,
     target: TableServiceClient,
+    clock: Option<&ServiceClock>,
     globals: &Globals,
 ) -> Result<()> {
     let source = SideTable::new(source, &args.source);
@@ -49,6 +63,9 @@ pub(crate) async fn table(
     table_name::check(&target.service, &args.target)?;
     let paths = Paths { checkpoint: args.checkpoint_path(), refused: args.refused_path() };
     paths.check()?;
+    if args.for_sync && args.mode != Mode::UpsertReplace {
+        return Err(Failure::usage("--for-sync needs --mode upsert-replace"));
+    }
     let job = Job::new("copy")
         .with("source", source.service.endpoint())
         .with("table", source.rows.name())
@@ -56,8 +73,12 @@ pub(crate) async fn table(
         .with("target table", target.rows.name())
         .with("filter", args.filter.clone().unwrap_or_default())
         .with("mode", args.mode.name())
+        .with("for sync", args.for_sync.to_string())
         .with("refused", paths.refused.display().to_string());
     let checkpoint = CheckpointFile::lock(&paths.checkpoint, job)?;
+    let clock = clock.filter(|_| args.for_sync);
+    let for_sync = clock.map(|clock| ForSync::lock(clock, &source, &target, &paths));
+    let mut for_sync = for_sync.transpose()?;
     let resume = Resume::of(args.resume, args.mode.is_repeatable());
     let stored = checkpoint.begin(resume, globals)?;
     let is_resumed = stored.is_some();
@@ -86,6 +107,10 @@ pub(crate) async fn table(
         let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
         return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
     }
+    let sent = match &mut for_sync {
+        Some(for_sync) => Some(interrupt.stops(for_sync.begin(&source, is_resumed)).await?),
+        None => None,
+    };
     let progress = Progress::new(globals.quiet, args.label(), args.expect)
         .with_requests(&globals.connection.requests);
     if source.has_key_order() {
@@ -101,15 +126,57 @@ pub(crate) async fn table(
         give_up_after: args.give_up_after,
         is_resumed,
         save_every: args.save_every,
-        checkpoint,
+        checkpoint: Some(checkpoint),
         refused,
-        progress,
+        sent,
+        progress: progress.clone(),
     };
-    conclude(run.run(Frontier::new(saved), &interrupt).await?, &paths, globals.quiet)
+    let ended = run.run(Frontier::new(saved), &interrupt).await?;
+    progress.finish();
+    if let Some(for_sync) = &mut for_sync
+        && ended.is_complete()
+    {
+        for_sync.files.end_copy()?;
+    }
+    conclude(ended, &paths, globals.quiet)
+}
+
+/// The files of `--for-sync`.
+struct ForSync<'c> {
+    clock: &'c ServiceClock,
+    files: SyncFiles,
+}
+
+impl<'c> ForSync<'c> {
+    fn lock(
+        clock: &'c ServiceClock,
+        source: &SideTable,
+        target: &SideTable,
+        paths: &Paths,
+    ) -> Result<Self> {
+        let others =
+            [("the checkpoint", &*paths.checkpoint), ("the list of refused rows", &*paths.refused)];
+        Ok(Self { clock, files: SyncFiles::lock(source, target, &others)? })
+    }
+
+    /// Saves the time before the first row is read, and opens the record.
+    async fn begin(&mut self, source: &SideTable, is_resumed: bool) -> Result<SentRows> {
+        let position = match (is_resumed, self.files.position()) {
+            (true, Some(position)) => position.clone(),
+            (true, None) => {
+                let message =
+                    "the files of --for-sync are missing: delete the checkpoint, and copy again";
+                return Err(Failure::usage(message));
+            }
+            (false, _) => self.files.of_copy(self.clock.now(&source.rows).await?),
+        };
+        self.files.save(position)?;
+        Ok(SentRows::new(self.files.open_record()?))
+    }
 }
 
 /// Creates the table, or checks that it exists.
-async fn prepare(target: &SideTable, creates: bool) -> Result<()> {
+pub(super) async fn prepare(target: &SideTable, creates: bool) -> Result<()> {
     let table = &target.rows;
     if creates {
         table.create_if_not_exists().await?;
@@ -153,10 +220,9 @@ fn conclude(ended: Ended, paths: &Paths, is_quiet: bool) -> Result<()> {
             Err(Failure::new(exit, format!("interrupted: {copied}; {again}")))
         }
         Reason::Stopped(cause) => {
-            let failure = match cause.downcast_ref::<Error>() {
-                Some(error) => Failure::from(error.clone()),
-                None if is_unknown => Failure::new(Exit::Unknown, cause.to_string()),
-                None => Failure::new(Exit::Failed, cause.to_string()),
+            let failure = match cause.downcast_ref::<Stop>() {
+                Some(stop) if is_unknown => Failure::new(Exit::Unknown, stop.to_string()),
+                _ => Failure::of_cause(&*cause),
             };
             if !has_checkpoint {
                 return Err(failure);

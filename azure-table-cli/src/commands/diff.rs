@@ -15,10 +15,10 @@ use crate::output::{message, one_line};
 use crate::progress::{Progress, counted, grouped};
 use merge::merge;
 
-pub(crate) use merge::Counts;
+pub(crate) use merge::{Counts, Rows, in_order};
 pub(crate) use operand::Operand;
 pub(crate) use printer::Printer;
-pub(crate) use side::Side;
+pub(crate) use side::{Side, sorted};
 
 pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     if args.all_tables {

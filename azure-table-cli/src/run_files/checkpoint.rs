@@ -157,7 +157,8 @@ impl CheckpointFile {
         Ok(saved)
     }
 
-    fn read(&self, resume: Resume) -> Result<Option<Saved>> {
+    /// Reads the saved position, like [`begin`](Self::begin) without its note.
+    pub(crate) fn read(&self, resume: Resume) -> Result<Option<Saved>> {
         let path = self.path.display();
         let failed = |error| Failure::file("read", &self.path, error);
         let text = match fs::read(&self.path) {

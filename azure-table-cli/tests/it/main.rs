@@ -44,5 +44,7 @@ mod run_files;
 mod schema;
 mod sessions;
 mod support;
+mod sync;
+mod sync_kills;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -121,7 +121,8 @@ impl Copy {
             refused: Some(files.path(table, "refused")),
             ..self.args.clone()
         };
-        let copied = copy::table(args, self.source.clone(), self.target.clone(), globals).await;
+        let copied =
+            copy::table(args, self.source.clone(), self.target.clone(), None, globals).await;
         if let Err(failure) = &copied
             && failure.exit() == Exit::NotFound
             && !self.source.table_named::<DynamicEntity>(table).table_exists().await?

@@ -23,14 +23,14 @@ pub(super) enum RowState {
 
 /// A row that was refused, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub(super) key: EntityKey,
-    pub(super) reason: String,
+pub(in crate::commands) struct Refused {
+    pub(in crate::commands) key: EntityKey,
+    pub(in crate::commands) reason: String,
 }
 
 /// The rows in the order of reading. Once the first row has an outcome, the position moves over it.
 #[derive(Debug, Default)]
-pub(super) struct Frontier {
+pub(in crate::commands) struct Frontier {
     rows: VecDeque<Row>,
     /// The index of the next row in the bulk run.
     next_index: u64,
@@ -41,14 +41,14 @@ pub(super) struct Frontier {
 
 /// The part of the state that a checkpoint keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Saved {
+pub(in crate::commands) struct Saved {
     /// All rows of the source up to this key are resolved, except `unresolved`; `None` at the start.
     pub(super) position: Option<EntityKey>,
-    pub(super) unresolved: HashSet<EntityKey>,
+    pub(in crate::commands) unresolved: HashSet<EntityKey>,
     /// The number of rows up to the position that were copied.
-    pub(super) copied: u64,
+    pub(in crate::commands) copied: u64,
     /// The number of rows up to the position that were refused.
-    pub(super) refused: u64,
+    pub(in crate::commands) refused: u64,
     /// The size of the file that lists them.
     pub(super) refused_bytes: u64,
 }
@@ -72,15 +72,12 @@ impl Frontier {
         &self.saved
     }
 
-    /// Adds the row that the bulk run reads next.
-    pub(super) fn read(&mut self, key: EntityKey, is_in_order: bool) {
-        self.rows.push_back(Row {
-            index: self.next_index,
-            key,
-            is_in_order,
-            state: RowState::Open,
-        });
+    /// Adds the row that the bulk run reads next. Returns its index.
+    pub(super) fn read(&mut self, key: EntityKey, is_in_order: bool) -> u64 {
+        let index = self.next_index;
+        self.rows.push_back(Row { index, key, is_in_order, state: RowState::Open });
         self.next_index += 1;
+        index
     }
 
     /// Adds a row that the bulk run does not read.

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frontier::{Frontier, Refused, RowState, Saved};
+use super::sent_rows::SentRows;
 use super::source::{Read, Source};
 use super::stop::Stop;
 use crate::args::Rate;
@@ -36,37 +37,47 @@ const MAX_ROWS: usize = 100_000;
 const MAX_REFUSED: usize = 10_000;
 
 /// A copy that is about to run.
-pub(super) struct Run {
-    pub(super) source: Source,
-    pub(super) target: TableClient<DynamicEntity>,
+pub(in crate::commands) struct Run {
+    pub(in crate::commands) source: Source,
+    pub(in crate::commands) target: TableClient<DynamicEntity>,
     /// Whether the source returns rows in key order, so that a position means something.
-    pub(super) has_key_order: bool,
-    pub(super) mode: Mode,
-    pub(super) concurrency: usize,
-    pub(super) rate: Rate,
-    pub(super) give_up_after: Duration,
-    pub(super) is_resumed: bool,
+    pub(in crate::commands) has_key_order: bool,
+    pub(in crate::commands) mode: Mode,
+    pub(in crate::commands) concurrency: usize,
+    pub(in crate::commands) rate: Rate,
+    pub(in crate::commands) give_up_after: Duration,
+    pub(in crate::commands) is_resumed: bool,
     /// The time between two saves of the checkpoint.
-    pub(super) save_every: Duration,
-    pub(super) checkpoint: CheckpointFile,
-    pub(super) refused: RowList,
-    pub(super) progress: Progress,
+    pub(in crate::commands) save_every: Duration,
+    /// `None` for a run that cannot be resumed.
+    pub(in crate::commands) checkpoint: Option<CheckpointFile>,
+    pub(in crate::commands) refused: RowList,
+    /// The record for `sync`, if the run keeps one.
+    pub(in crate::commands) sent: Option<SentRows>,
+    pub(in crate::commands) progress: Progress,
 }
 
-/// The end of a run. Its checkpoint is saved.
+/// The end of a run. Its files are saved.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) saved: Saved,
-    pub(super) reason: Reason,
+pub(in crate::commands) struct Ended {
+    pub(in crate::commands) saved: Saved,
+    pub(in crate::commands) reason: Reason,
     /// Whether the target may have a row that is not resolved.
-    pub(super) is_unknown: bool,
+    pub(in crate::commands) is_unknown: bool,
     /// Whether the run can be resumed.
-    pub(super) has_checkpoint: bool,
+    pub(in crate::commands) has_checkpoint: bool,
+}
+
+impl Ended {
+    /// Whether each row of the source was copied or refused.
+    pub(in crate::commands) fn is_complete(&self) -> bool {
+        matches!(self.reason, Reason::Complete) && self.saved.unresolved.is_empty()
+    }
 }
 
 /// The reason why a run ended.
 #[derive(Debug)]
-pub(super) enum Reason {
+pub(in crate::commands) enum Reason {
     /// All rows of the source were read.
     Complete,
     /// A signal, with the exit code of the command.
@@ -103,7 +114,11 @@ impl Shared {
 }
 
 impl Run {
-    pub(super) async fn run(mut self, frontier: Frontier, interrupt: &Interrupt) -> Result<Ended> {
+    pub(in crate::commands) async fn run(
+        mut self,
+        frontier: Frontier,
+        interrupt: &Interrupt,
+    ) -> Result<Ended> {
         let frontier = Mutex::new(frontier);
         let shared = Arc::new(Shared {
             frontier,
@@ -144,7 +159,6 @@ impl Run {
             }
         }
         let saved = self.save(&shared)?;
-        self.progress.finish();
         let is_unknown = report.progress.unknown > 0;
         let has_checkpoint = match reason {
             Reason::Complete => !saved.unresolved.is_empty(),
@@ -152,8 +166,8 @@ impl Run {
             // A table that does not exist, for example: nothing was written.
             Reason::Stopped(_) => self.is_resumed || is_unknown || report.progress.applied > 0,
         };
-        if !has_checkpoint {
-            self.checkpoint.remove()?;
+        if !has_checkpoint && let Some(checkpoint) = &self.checkpoint {
+            checkpoint.remove()?;
         }
         if matches!(reason, Reason::Complete) {
             self.refused.remove_old()?;
@@ -161,7 +175,7 @@ impl Run {
         Ok(Ended { saved, reason, is_unknown, has_checkpoint })
     }
 
-    /// Saves the list of refused rows, then the position behind them. Returns the state of this moment.
+    /// Saves the list of refused rows and the record, then the position behind them. Returns the state of this moment.
     fn save(&mut self, shared: &Shared) -> Result<Saved> {
         let (refused, mut saved) = {
             let mut frontier = shared.lock();
@@ -172,9 +186,15 @@ impl Run {
         }
         saved.refused_bytes = self.refused.save()?;
         shared.permits.add_permits(refused.len());
-        let start = Saved::default();
-        let has_position = shared.has_position.load(Ordering::Relaxed);
-        self.checkpoint.save(&if has_position { &saved } else { &start }.to_json())?;
+        if let Some(sent) = &self.sent {
+            // A resumed run does not send the rows before the position again.
+            sent.save()?;
+        }
+        if let Some(checkpoint) = &self.checkpoint {
+            let start = Saved::default();
+            let has_position = shared.has_position.load(Ordering::Relaxed);
+            checkpoint.save(&if has_position { &saved } else { &start }.to_json())?;
+        }
         Ok(saved)
     }
 
@@ -193,14 +213,23 @@ impl Run {
         let reads = again.map_ok(|read| (read, false)).chain(later.map_ok(|read| (read, true)));
         let reads = Pacer::new(self.rate).stream(reads.boxed());
         let (mode, shared, progress) = (self.mode, Arc::clone(shared), self.progress.clone());
+        let sent = self.sent.clone();
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
-            let (shared, progress) = (Arc::clone(&shared), progress.clone());
+            let (shared, progress, sent) = (Arc::clone(&shared), progress.clone(), sent.clone());
             async move {
+                if let (Read::Row(row), Some(sent)) = (&read, &sent)
+                    && sent.is_resolved(row)
+                {
+                    return Ok(None);
+                }
                 shared.permits.acquire().await.map_err(|_| Stop::TooManyUnresolved)?.forget();
                 let mut frontier = shared.lock();
                 match read {
                     Read::Row(row) => {
-                        frontier.read(row.key().clone(), is_in_order);
+                        let index = frontier.read(row.key().clone(), is_in_order);
+                        if let Some(sent) = &sent {
+                            sent.send(index, &row)?;
+                        }
                         return Ok(Some(mode.operation(row)));
                     }
                     Read::Refused(key, reason) => {
@@ -260,7 +289,11 @@ impl Run {
 
     fn bulk(&self, shared: &Arc<Shared>) -> Bulk<DynamicEntity> {
         let (shared, progress) = (Arc::clone(shared), self.progress.clone());
+        let sent = self.sent.clone();
         let on_row = move |row: &WriteResult| {
+            if let Some(sent) = &sent {
+                sent.end(row);
+            }
             let mut frontier = shared.lock();
             let state = state_of(&row.outcome);
             match state {
@@ -290,7 +323,7 @@ fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
 }
 
 /// A line of the list of refused rows.
-fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
+pub(in crate::commands) fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
     let line = json!({
         "PartitionKey": key.partition_key,
         "RowKey": key.row_key,

@@ -31,11 +31,11 @@ pub(super) type Pair = (EntityKey, Option<DynamicEntity>, Option<DynamicEntity>)
 
 /// The source table and the selection of its rows.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
-    pub(super) table: TableClient<DynamicEntity>,
-    pub(super) filter: Option<String>,
+pub(in crate::commands) struct Source {
+    pub(in crate::commands) table: TableClient<DynamicEntity>,
+    pub(in crate::commands) filter: Option<String>,
     /// The number of key ranges that are read at the same time.
-    pub(super) ranges: usize,
+    pub(in crate::commands) ranges: usize,
 }
 
 impl Source {

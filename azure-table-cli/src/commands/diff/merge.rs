@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::key_order::{self, compare};
 
 /// Rows in key order.
-pub(super) type Rows = BoxStream<'static, Result<DynamicEntity>>;
+pub(crate) type Rows = BoxStream<'static, Result<DynamicEntity>>;
 
 /// The numbers of rows and differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(super) async fn merge(
 
 /// Passes rows on as long as each key is larger than the one before. `name` is the side in errors; `advice` is for a side
 /// that turns out to be in another order.
-pub(super) fn in_order(rows: Rows, name: String, advice: String) -> Rows {
+pub(crate) fn in_order(rows: Rows, name: String, advice: String) -> Rows {
     let mut last: Option<EntityKey> = None;
     rows.map(move |row| {
         let row = row?;

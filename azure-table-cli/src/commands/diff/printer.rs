@@ -1,6 +1,6 @@
 //! The lines of differences on standard output.
 
-use std::io::{self, BufWriter, StdoutLock, Write as _};
+use std::io::{self, BufWriter, Write as _};
 
 use serde_json::json;
 
@@ -10,15 +10,19 @@ use crate::failure::{Failure, Result};
 use crate::output::{one_line, without_controls};
 
 /// Buffered standard output.
-#[derive(Debug)]
 pub(crate) struct Printer {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn io::Write>>,
     lines: Lines,
 }
 
 impl Printer {
     pub(crate) fn new(lines: Lines) -> Self {
-        Self { out: BufWriter::new(io::stdout().lock()), lines }
+        Self { out: BufWriter::new(Box::new(io::stdout().lock())), lines }
+    }
+
+    /// Prints nothing, for a command that only counts differences.
+    pub(crate) fn silent() -> Self {
+        Self { out: BufWriter::new(Box::new(io::sink())), lines: Lines::Text }
     }
 
     /// Prints a difference, with the name of the table if several are compared.

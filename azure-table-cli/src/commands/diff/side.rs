@@ -108,7 +108,8 @@ fn is_sorted(path: &Path, format: Format) -> Result<bool> {
     Ok(true)
 }
 
-async fn sorted(mut rows: Rows) -> Result<Rows> {
+/// Sorts rows by key.
+pub(crate) async fn sorted(mut rows: Rows) -> Result<Rows> {
     let mut sorter = Sorter::new();
     while let Some(row) = rows.try_next().await? {
         sorter.push(&row)?;

@@ -70,13 +70,7 @@ impl Conclusion {
 
     /// Returns the exit code of a run that was not interrupted, and the error that ended it or kept rows from being sent.
     fn problem(&self) -> (Exit, String) {
-        let stopped = self.report.stopped.as_ref().map(|cause| {
-            match (cause.downcast_ref::<Failure>(), cause.downcast_ref::<Error>()) {
-                (Some(failure), _) => failure.clone(),
-                (_, Some(error)) => Failure::from(error.clone()),
-                _ => Failure::new(Exit::Failed, cause.to_string()),
-            }
-        });
+        let stopped = self.report.stopped.as_ref().map(|cause| Failure::of_cause(&**cause));
         let unsent = || {
             self.report.failures().find_map(|result| match &result.outcome {
                 WriteOutcome::Failed(error) | WriteOutcome::NotAttempted(error)

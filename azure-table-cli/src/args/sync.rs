@@ -1,0 +1,79 @@
+//! `sync`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::copy::Sides;
+use super::duration::duration;
+use super::rate::Rate;
+
+/// Bring the changes of a table over to its copy, until they are equal or you stop it
+///
+/// `copy --for-sync` copies the table first. Each pass copies the rows whose Timestamp is newer than the pass before, and
+/// --delete deletes the rows that the source has no more. Without `copy --for-sync`, the first pass copies all rows. The
+/// position is saved in SOURCE-TARGET.sync and the record of keys in SOURCE-TARGET.keys, in the current folder: after a
+/// signal, a crash or a failure, the same command continues.
+///
+/// Timestamps have no index: a pass makes the service read the whole table, about one request per 1,000 rows if many
+/// changed, and at least one for each of its servers. --delete reads all keys as well, about one request per 1,000 rows, and
+/// sends two requests for each deleted row, or fewer by transactions.
+///
+/// A row that is deleted and inserted between two passes is one change. Properties that only the target has are removed
+/// with the next change of a row. No other program may write the target meanwhile. To move to the target, stop all writes
+/// to the source, wait until --until-equal ends the command, and begin to write to the target: until then, writes must pause.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  azure-table copy Blogs Blogs --from env:OLD --to env:NEW --create --for-sync
+  azure-table sync Blogs Blogs --from env:OLD --to env:NEW --delete --until-equal
+
+Exit codes: 0 both tables are equal, 2 a question was not answered with yes, 3 differences remain after a pass without a
+change, 130 or 143 stopped by a signal; the others are those of `azure-table help`.")]
+pub(crate) struct Sync {
+    /// Table to read
+    #[arg(id = "table", value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Table to write
+    pub(crate) target: String,
+    /// Delete the rows of the target that this program has copied and that the source has no more
+    ///
+    /// It needs the record of a `copy --for-sync` or of an earlier `sync`. A row that another program writes between the
+    /// reading and the deletion stays, and is listed.
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Permit a pass to delete more than 10 % of the recorded rows, up to this number, without a question
+    #[arg(long, value_name = "ROWS", requires = "delete")]
+    pub(crate) max_deletes: Option<u64>,
+    /// After a pass without a change, compare both tables, and end if they are equal
+    ///
+    /// If they differ then and after one more pass without a change, the command ends with code 3; `diff` shows the rows.
+    #[arg(long)]
+    pub(crate) until_equal: bool,
+    /// Time between two passes
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    pub(crate) every: Duration,
+    /// Time by which a pass reads rows again: more than the clocks of the service's servers differ
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    pub(crate) overlap: Duration,
+    /// Print the number of rows that one pass would copy and delete, and its requests; nothing is written
+    #[arg(long, conflicts_with = "until_equal")]
+    pub(crate) dry_run: bool,
+    /// List of refused rows, which grows with each pass [default: SOURCE-TARGET.refused in the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) refused: Option<PathBuf>,
+    /// Key ranges of a table that are read at the same time, 1 to 256
+    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) parallel: u16,
+    /// Writes in flight, 1 to 1024
+    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) concurrency: u16,
+    /// Time after which a partition of the target without any success is given up until the next pass
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub(crate) give_up_after: Duration,
+    #[command(flatten)]
+    pub(crate) rate: Rate,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+}

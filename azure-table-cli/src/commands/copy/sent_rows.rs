@@ -1,0 +1,137 @@
+//! The rows that a run sends, for `sync`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use azure_table_client::client::{WriteOutcome, WriteResult};
+use azure_table_client::edm::EdmDateTime;
+use azure_table_client::{DynamicEntity, ETag, EntityKey};
+
+use super::record::Record;
+use crate::failure::{Failure, Result};
+
+/// The limit on the versions that are remembered.
+const MAX_VERSIONS: usize = 100_000;
+
+/// The record of a target, and the versions of the source that it has already. Clones share it.
+#[derive(Debug, Clone)]
+pub(in crate::commands) struct SentRows(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    record: Record,
+    /// The rows without an outcome, by their index in the bulk run.
+    in_flight: HashMap<u64, (EntityKey, Option<Version>)>,
+    /// The versions that were copied or refused.
+    resolved: HashMap<EntityKey, Version>,
+    /// Older versions are not remembered.
+    remembered_from: EdmDateTime,
+    error: Option<Failure>,
+}
+
+/// A version of a row. The ETag identifies it: a service may give two versions of a second the same Timestamp.
+#[derive(Debug, PartialEq)]
+struct Version {
+    etag: ETag,
+    timestamp: EdmDateTime,
+}
+
+impl Version {
+    fn of(row: &DynamicEntity) -> Option<Self> {
+        Some(Self { etag: row.etag()?.clone(), timestamp: row.timestamp()? })
+    }
+}
+
+impl SentRows {
+    pub(in crate::commands) fn new(record: Record) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            record,
+            in_flight: HashMap::new(),
+            resolved: HashMap::new(),
+            remembered_from: EdmDateTime::MAX,
+            error: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a run that remembers versions from this time on: the next one reads them again.
+    pub(in crate::commands) fn begin(&self, remembered_from: EdmDateTime) {
+        let mut state = self.lock();
+        state.in_flight.clear();
+        state.remembered_from = remembered_from;
+    }
+
+    /// Forgets the versions that the next run does not read.
+    pub(in crate::commands) fn forget_old(&self) {
+        let state = &mut *self.lock();
+        state.resolved.retain(|_, version| version.timestamp >= state.remembered_from);
+    }
+
+    /// Whether this version was copied or refused already.
+    pub(super) fn is_resolved(&self, row: &DynamicEntity) -> bool {
+        let state = self.lock();
+        state.resolved.get(row.key()).is_some_and(|known| Version::of(row).as_ref() == Some(known))
+    }
+
+    /// Records a row before it is sent, as the one with this index.
+    pub(super) fn send(&self, index: u64, row: &DynamicEntity) -> Result<()> {
+        let state = &mut *self.lock();
+        state.record.add(row.key())?;
+        state.in_flight.insert(index, (row.key().clone(), Version::of(row)));
+        Ok(())
+    }
+
+    /// Sets the outcome of a row. An error is reported by the next [`save`](Self::save).
+    pub(super) fn end(&self, result: &WriteResult) {
+        let state = &mut *self.lock();
+        let Some((key, version)) = state.in_flight.remove(&result.index) else { return };
+        let is_written =
+            !matches!(result.outcome, WriteOutcome::Failed(_) | WriteOutcome::NotAttempted(_));
+        if !is_written && let Err(failure) = state.record.take_back(&key) {
+            state.error.get_or_insert(failure);
+        }
+        if result.outcome.is_resolved()
+            && let Some(version) = version
+        {
+            state.remember(key, version);
+        }
+    }
+
+    /// Removes a row that is not in the target any more, or that another program has written since.
+    pub(in crate::commands) fn remove(&self, key: &EntityKey) {
+        let state = &mut *self.lock();
+        state.resolved.remove(key);
+        if let Err(failure) = state.record.take_back(key) {
+            state.error.get_or_insert(failure);
+        }
+    }
+
+    /// Makes the record durable.
+    pub(in crate::commands) fn save(&self) -> Result<()> {
+        let mut state = self.lock();
+        match state.error.take() {
+            Some(failure) => Err(failure),
+            None => state.record.save(),
+        }
+    }
+
+    /// Calls `with` with the record.
+    pub(in crate::commands) fn with_record<T>(&self, with: impl FnOnce(&mut Record) -> T) -> T {
+        with(&mut self.lock().record)
+    }
+}
+
+impl State {
+    fn remember(&mut self, key: EntityKey, version: Version) {
+        if self.resolved.len() < MAX_VERSIONS || self.resolved.contains_key(&key) {
+            if version.timestamp >= self.remembered_from {
+                self.resolved.insert(key, version);
+            } else {
+                self.resolved.remove(&key);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The passes: each copies changed rows and deletes missing ones.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use azure_table_client::edm::EdmDateTime;
+
+use super::deletions::Deletions;
+use super::limit::Limit;
+use super::pair::Pair;
+use super::removal::Removal;
+use super::report::Report;
+use super::{interrupted, stopped_by};
+use crate::args::{Globals, Sync};
+use crate::commands::copy::{
+    Ended, Frontier, Position, Reason, Record, Run, Saved, SentRows, Source, SyncFiles,
+};
+use crate::commands::import::Mode;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::note;
+use crate::progress::Progress;
+use crate::run_files::row_list::RowList;
+
+/// The time between two saves of the list and the record.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// The state between two passes.
+pub(super) struct Passes<'a> {
+    args: &'a Sync,
+    pair: &'a Pair,
+    files: SyncFiles,
+    sent: SentRows,
+    interrupt: &'a Interrupt,
+    globals: &'a Globals,
+    number: u64,
+}
+
+impl<'a> Passes<'a> {
+    /// Continues at the position in the files, or begins with a pass over all rows.
+    pub(super) fn begin(
+        args: &'a Sync,
+        pair: &'a Pair,
+        mut files: SyncFiles,
+        interrupt: &'a Interrupt,
+        globals: &'a Globals,
+    ) -> Result<Self> {
+        let position = files.position().cloned().unwrap_or_default();
+        if position.since.is_none() {
+            note(globals, "no complete copy is recorded: the first pass copies all rows");
+        }
+        files.save(position)?;
+        let sent = SentRows::new(files.open_record()?);
+        Ok(Self { args, pair, files, sent, interrupt, globals, number: 0 })
+    }
+
+    pub(super) async fn pass(&mut self) -> Result<Report> {
+        let start = Instant::now();
+        self.number += 1;
+        // Rows that change from now on are those of the next pass.
+        let began = self.pair.clock.now(&self.pair.source.rows);
+        let began = stopped_by(self.interrupt, began).await?;
+        let ended = self.copy(began).await?;
+        let is_complete = ended.is_complete();
+        let Saved { copied, refused, unresolved, .. } = ended.saved;
+        let unresolved = unresolved.len() as u64;
+        let number = self.number;
+        let mut report = Report { number, copied, refused, unresolved, ..Report::default() };
+        match ended.reason {
+            Reason::Interrupted(exit) => return Err(interrupted(exit)),
+            Reason::Stopped(cause) => return Err(Failure::of_cause(&*cause)),
+            Reason::Complete if is_complete => {
+                self.sent.forget_old();
+                self.files.save(Position::complete_since(began))?;
+                self.sent.with_record(Record::compact)?;
+                self.delete(&mut report).await?;
+            }
+            Reason::Complete => {}
+        }
+        report.time = start.elapsed();
+        Ok(report)
+    }
+
+    /// Copies the rows that changed since the last complete pass.
+    async fn copy(&self, began: Option<EdmDateTime>) -> Result<Ended> {
+        let overlapped = |time: EdmDateTime| time.before(self.args.overlap);
+        self.sent.begin(began.map_or(EdmDateTime::MIN, overlapped));
+        let since = self.files.position().and_then(|position| position.since);
+        let filter = changed_since(since, self.args.overlap);
+        let progress = Progress::new(self.globals.quiet, "sync", None)
+            .with_requests(&self.globals.connection.requests);
+        let ranges = self.args.parallel.into();
+        let run = Run {
+            source: Source { table: self.pair.source.rows.clone(), filter, ranges },
+            target: self.pair.target.rows.clone(),
+            // A pass begins again, and has no position.
+            has_key_order: false,
+            mode: Mode::UpsertReplace,
+            concurrency: self.args.concurrency.into(),
+            rate: self.args.rate,
+            give_up_after: self.args.give_up_after,
+            is_resumed: false,
+            save_every: SAVE_EVERY,
+            checkpoint: None,
+            refused: self.list()?,
+            sent: Some(self.sent.clone()),
+            progress: progress.clone(),
+        };
+        let ended = run.run(Frontier::default(), self.interrupt).await;
+        progress.clear();
+        ended
+    }
+
+    /// The list of refused rows, which each pass continues.
+    fn list(&self) -> Result<RowList> {
+        let bytes = fs::metadata(&self.pair.refused).map_or(0, |file| file.len());
+        RowList::resume(self.pair.refused.clone(), bytes)
+    }
+
+    /// Deletes the recorded rows that the source has no more.
+    async fn delete(&self, report: &mut Report) -> Result<()> {
+        if !self.args.delete {
+            return Ok(());
+        }
+        let recorded = self.sent.with_record(|record| record.keys())?;
+        let found = Deletions::find(self.args, &self.pair.source, recorded);
+        let Deletions { rows, count, recorded } = stopped_by(self.interrupt, found).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        let target = &self.pair.target.rows;
+        let limit = Limit { rows: count, recorded, max_deletes: self.args.max_deletes };
+        stopped_by(self.interrupt, limit.check(target.name())).await?;
+        let (sent, interrupt) = (&self.sent, self.interrupt);
+        let removal = Removal { args: self.args, target, sent, interrupt };
+        let removed = removal.run(rows.finish()?, self.list()?).await?;
+        report.deleted = removed.deleted;
+        report.left = removed.left;
+        report.refused += removed.refused;
+        report.unresolved += removed.unresolved;
+        Ok(())
+    }
+}
+
+/// The filter of the rows that changed since this time; all rows without one.
+pub(super) fn changed_since(since: Option<EdmDateTime>, overlap: Duration) -> Option<String> {
+    since.map(|since| format!("Timestamp ge datetime'{}'", since.before(overlap).trimmed()))
+}

@@ -1,0 +1,373 @@
+//! `sync`: changes, deletions, refusals and unknown outcomes.
+
+use std::fs;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use azure_table_client::{DynamicEntity, IfMatch, TableClient};
+
+use crate::files::fill;
+use crate::pair::{Pair, insert, row};
+use crate::proxy::ReversingProxy;
+use crate::support::{Emulator, Run, interrupt};
+
+const END: [&str; 4] = ["--until-equal", "--every", "10ms", "--yes"];
+
+impl Pair {
+    pub(crate) fn sync(&self, options: &[&str]) -> Run {
+        self.run(&[&["sync", "Blogs", "Copy"], options].concat())
+    }
+
+    /// Deletes rows too, until both tables are equal.
+    fn sync_all(&self) -> Run {
+        self.sync(&[&END[..], &["--delete", "--max-deletes", "100"]].concat())
+    }
+
+    /// Creates the source with these rows, and copies it.
+    pub(crate) async fn copied(&self, rows: &[DynamicEntity]) -> [TableClient<DynamicEntity>; 2] {
+        let blogs = self.source.table("Blogs").await;
+        insert(&blogs, rows).await;
+        self.copy(&["--create", "--for-sync"]).done();
+        [blogs, self.target.client().table_named("Copy")]
+    }
+
+    /// Starts a `sync`, and waits until it has made the first pass.
+    async fn start_sync(&self, options: &[&str]) -> Child {
+        let child = self.command(&[&["sync", "Blogs", "Copy", "--yes"], options].concat());
+        let mut child = { child }.spawn().unwrap();
+        let begin = Instant::now();
+        let position = || fs::read_to_string(self.path("Blogs-Copy.sync")).unwrap_or_default();
+        let before = position();
+        while position() == before || position().contains("\"since\": null") {
+            assert!(child.try_wait().unwrap().is_none(), "the command ended");
+            assert!(begin.elapsed() < Duration::from_secs(20), "no pass was made");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        child
+    }
+}
+
+async fn delete(table: &TableClient<DynamicEntity>, key: (&str, &str)) {
+    table.delete(key, IfMatch::Any).await.unwrap();
+}
+
+fn few_rows() -> Vec<DynamicEntity> {
+    (0..10).map(|n| row(if n < 5 { "a" } else { "b\u{1f600}" }, &n.to_string())).collect()
+}
+
+#[tokio::test]
+async fn changes_inserts_and_deletions_arrive() {
+    for pair in [Pair::new(), Pair::into_cosmos(), Pair::from_cosmos()] {
+        let [blogs, copy] = pair.copied(&few_rows()).await;
+        blogs.insert_or_replace(&row("a", "1").with("Text", "changed")).await.unwrap();
+        insert(&blogs, &[row("c", "1")]).await;
+        delete(&blogs, ("a", "2")).await;
+        delete(&blogs, ("b\u{1f600}", "9")).await;
+        let dry = pair.sync(&["--delete", "--dry-run"]).done();
+        assert!(dry.contains(", 2 of 10 recorded rows to delete: about "), "{dry}");
+        assert_eq!(copy.query().count().await.unwrap(), 10);
+
+        let end = pair.sync_all();
+        assert!(end.err.contains("2 deleted, 0 refused in"), "{end:?}");
+        assert!(end.err.contains("\npass 2: 0 rows copied, 0 deleted, 0 refused in"), "{end:?}");
+        assert!(end.err.contains("no differences: 9 rows\n"), "{end:?}");
+        end.done();
+        pair.diff().done();
+        // A row that is inserted again is copied again.
+        insert(&blogs, &[row("a", "2").with("Again", true)]).await;
+        let again = pair.sync_all();
+        assert!(again.err.contains("no differences: 10 rows\n"), "{again:?}");
+        again.done();
+    }
+}
+
+#[tokio::test]
+async fn without_a_record_the_first_pass_copies_all_rows() {
+    let pair = Pair::new();
+    let blogs = pair.source.table("Blogs").await;
+    insert(&blogs, &few_rows()).await;
+    let copy = pair.target.table("Copy").await;
+    let error = pair.sync(&["--delete", "--yes"]).failed(2);
+    assert!(error.contains("--delete needs Blogs-Copy.keys"), "{error}");
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
+    assert!(pair.sync(&["--dry-run"]).done().starts_with("10 rows to copy: about "));
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
+
+    let end = pair.sync(&END);
+    assert!(end.err.contains("the first pass copies all rows"), "{end:?}");
+    assert!(end.err.contains("pass 1: 10 rows copied"), "{end:?}");
+    end.done();
+    // It has begun a record. Without --delete, the row stays.
+    delete(&blogs, ("a", "1")).await;
+    let error = pair.sync(&END).failed(3);
+    assert!(error.contains("1 difference after two passes"), "{error}");
+    assert_eq!(copy.query().count().await.unwrap(), 10);
+    pair.sync_all().done();
+}
+
+#[tokio::test]
+async fn rows_that_no_copy_recorded_stay() {
+    let pair = Pair::new();
+    let [blogs, copy] = pair.copied(&few_rows()).await;
+    insert(&copy, &[row("a", "of another program")]).await;
+    delete(&blogs, ("a", "1")).await;
+    let error = pair.sync_all().failed(3);
+    assert!(error.contains("1 deleted") && error.contains("1 difference after"), "{error}");
+    assert_eq!(pair.diff().out, "only in B: (\"a\", \"of another program\")\n");
+    // A plain copy records nothing, so that a row of it stays as well.
+    insert(&blogs, &[row("d", "plain")]).await;
+    pair.copy(&[]).done();
+    delete(&blogs, ("d", "plain")).await;
+    pair.sync_all().failed(3);
+    assert_eq!(copy.query().count().await.unwrap(), 11);
+}
+
+#[tokio::test]
+async fn more_than_a_tenth_of_the_rows_is_not_deleted_unasked() {
+    let pair = Pair::new();
+    let [blogs, copy] = pair.copied(&few_rows()).await;
+    for n in ["1", "2"] {
+        delete(&blogs, ("a", n)).await;
+    }
+    insert(&blogs, &[row("c", "new")]).await;
+    for options in [&[][..], &["--max-deletes", "1"]] {
+        let error = pair.sync(&[&END[..], &["--delete"], options].concat()).failed(2);
+        let question = "not confirmed: delete 2 of 11 rows of Copy? (pass --max-deletes ROWS";
+        assert!(error.contains(question) && error.contains("No row was deleted"), "{error}");
+        // The changes were copied.
+        assert_eq!(copy.query().count().await.unwrap(), 11);
+    }
+    let error = pair.sync(&["--delete", "--until-equal"]).failed(2);
+    let question = "sync deletes rows of Copy that are deleted in Blogs. Continue?";
+    assert!(error.contains(question), "{error}");
+    pair.sync(&[&END[..], &["--delete", "--max-deletes", "2"]].concat()).done();
+    pair.diff().done();
+    // One row of ten needs no question.
+    delete(&blogs, ("a", "3")).await;
+    insert(&blogs, &[row("c", "2")]).await;
+    pair.sync(&[&END[..], &["--delete"]].concat()).done();
+}
+
+#[tokio::test]
+async fn deletions_need_the_whole_source() {
+    let pair = Pair::new();
+    let [blogs, copy] = pair.copied(&few_rows()).await;
+    let signature = ["sas", "--table", "Blogs", "-p", "r", "--expires", "1h", "--http", "--url"];
+    for (limits, code) in [(&[][..], 0), (&["--partition-key", "a"], 2)] {
+        let url = pair.source.run(&[&signature[..], limits].concat()).done();
+        fs::write(pair.path("source"), url).unwrap();
+        let sync = [&END[..], &["--delete", "--from", "file:source"]].concat();
+        let end = pair.sync(&sync);
+        assert_eq!(end.code, Some(code), "{end:?}");
+        assert!(code == 0 || end.err.contains("limited to a range of keys"), "{end:?}");
+    }
+    // The second scan is that of the keys: its pages fail.
+    delete(&blogs, ("a", "1")).await;
+    pair.source.add_faults(r#"{"fault":"internal_error","on":"Query","skip":2}"#);
+    let error = pair.sync_all();
+    pair.source.end_faults();
+    assert!(error.code == Some(1), "{error:?}");
+    assert_eq!(copy.query().count().await.unwrap(), 10);
+
+    let same = pair.source.run(&["sync", "Blogs", "blogs"]).failed(2);
+    assert!(same.contains("the source and the target are the same table"), "{same}");
+
+    for row in few_rows() {
+        blogs.delete_if_exists(row.key().clone(), IfMatch::Any).await.unwrap();
+    }
+    let error = pair.sync_all().failed(1);
+    assert!(error.contains("table Blogs has no row: no row is deleted"), "{error}");
+    assert_eq!(copy.query().count().await.unwrap(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_in_another_order_deletes_nothing() {
+    let pair = Pair::new();
+    let blogs = pair.source.table("Blogs").await;
+    insert(&blogs, &few_rows()).await;
+    let proxy = ReversingProxy::start(&pair.source);
+    let run = |dialect: &str, arguments: &[&str]| {
+        let mut command = pair.command(arguments);
+        command.args(["--from-dialect", dialect]);
+        command.env("AZURE_STORAGE_CONNECTION_STRING", proxy.connection_string());
+        Run::of(&command.output().unwrap())
+    };
+    run("cosmos", &["copy", "Blogs", "Copy", "--create", "--for-sync"]).done();
+    let copy = pair.target.client().table_named::<DynamicEntity>("Copy");
+    delete(&blogs, ("a", "1")).await;
+    let sync =
+        |dialect: &str| run(dialect, &[&["sync", "Blogs", "Copy", "--delete"], &END[..]].concat());
+    let error = sync("storage").failed(1);
+    assert!(error.contains("after a larger key") && error.contains("--from-dialect"), "{error}");
+    assert_eq!(copy.query().count().await.unwrap(), 10);
+    sync("cosmos").done();
+    assert_eq!(copy.query().count().await.unwrap(), 9);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_repeats_the_pass_and_deletes_nothing() {
+    let pair = Pair::new();
+    let [blogs, copy] = pair.copied(&[&few_rows()[..], &[row("c", "1")]].concat()).await;
+    blogs.insert_or_replace(&row("c", "1").with("Text", "changed")).await.unwrap();
+    delete(&blogs, ("b\u{1f600}", "9")).await;
+    // The service applies the row, and neither the reply nor a read shows it.
+    pair.target.add_faults(
+        r#"[{"fault":"lose_reply","on":"writes","partition":"c"},
+            {"fault":"internal_error","on":"reads","partition":"c"}]"#,
+    );
+    let position = || fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap();
+    let before = position();
+    let options = ["sync", "Blogs", "Copy", "--delete", "--give-up-after", "1s"];
+    let mut child = pair.command(&[&options[..], &END].concat()).spawn().unwrap();
+    // The first pass ends after a second.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(child.try_wait().unwrap().is_none(), "the command ended");
+    assert_eq!(position(), before);
+    assert!(copy.get_if_exists(("b\u{1f600}", "9")).await.unwrap().is_some());
+    pair.target.end_faults();
+    let end = Run::of(&child.wait_with_output().unwrap());
+    assert!(end.err.contains("without an outcome, which the next pass repeats in"), "{end:?}");
+    end.done();
+    pair.diff().done();
+}
+
+#[tokio::test]
+async fn a_lost_response_of_a_deletion_is_resolved() {
+    let pair = Pair::new();
+    let [blogs, _] = pair.copied(&few_rows()).await;
+    for n in 0..5 {
+        delete(&blogs, ("a", &n.to_string())).await;
+    }
+    pair.target.add_faults(
+        r#"{"seed":3,"faults":[
+            {"fault":"lose_reply","on":"Transaction","times":1},
+            {"fault":"lose_reply","on":"Delete","times":1},
+            {"fault":"lose_request","on":"reads","probability":0.3}]}"#,
+    );
+    let end = pair.sync_all();
+    pair.target.end_faults();
+    assert!(end.err.contains("no differences: 5 rows"), "{end:?}");
+    end.done();
+    pair.diff().done();
+}
+
+#[tokio::test]
+async fn a_row_that_another_program_writes_before_its_deletion_stays() {
+    let pair = Pair::new();
+    let [blogs, copy] = pair.copied(&few_rows()).await;
+    delete(&blogs, ("a", "1")).await;
+    // The version of the row is read before the other program writes it.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    pair.target.add_faults(r#"{"fault":"delay_reply","milliseconds":1500,"on":"Get"}"#);
+    let child = pair.start_sync(&["--delete", "--every", "1h"]).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    copy.insert_or_replace(&row("a", "1").with("Text", "other")).await.unwrap();
+    pair.target.end_faults();
+    let begin = Instant::now();
+    while !pair.path("Blogs-Copy.refused").exists() && begin.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    interrupt(&child);
+    let end = Run::of(&child.wait_with_output().unwrap());
+    assert!(end.err.contains("1 written by another program and left in"), "{end:?}");
+    assert!(end.failed(130).contains("interrupted: the same command continues"));
+    assert_eq!(pair.refused()[0]["reason"], "another program wrote it before it was deleted");
+    // Later passes leave it too.
+    pair.sync_all().failed(3);
+    assert_eq!(pair.diff().out, "only in B: (\"a\", \"1\")\n");
+}
+
+#[tokio::test]
+async fn a_refused_row_is_not_deleted_later_unless_it_was_copied_before() {
+    let pair = Pair::into_cosmos();
+    let [blogs, copy] = pair.copied(&few_rows()).await;
+    // Cosmos DB refuses this property, in a new row and in a row that it has.
+    insert(&blogs, &[row("c", "1").with("Etag", "x")]).await;
+    blogs.insert_or_replace(&row("a", "1").with("Etag", "x")).await.unwrap();
+    let error = pair.sync_all().failed(3);
+    assert!(error.contains("2 refused") && error.contains("2 differences"), "{error}");
+    let refused: Vec<_> = pair.refused().iter().map(|line| line["PartitionKey"].clone()).collect();
+    assert_eq!(refused, ["a", "c"]);
+    // Another program has a row with the key of the first one.
+    insert(&copy, &[row("c", "1")]).await;
+    delete(&blogs, ("c", "1")).await;
+    delete(&blogs, ("a", "1")).await;
+    pair.sync_all().failed(3);
+    assert_eq!(pair.diff().out, "only in B: (\"c\", \"1\")\n");
+}
+
+#[tokio::test]
+async fn a_resumed_copy_keeps_the_keys_of_the_killed_one() {
+    let pair = Pair::new();
+    let blogs = fill(&pair.source, "Blogs", 3000).await;
+    pair.target.add_faults(r#"{"fault":"delay_reply","milliseconds":100}"#);
+    let copy = ["copy", "Blogs", "Copy", "--create", "--for-sync", "--concurrency", "1"];
+    let mut child = pair.command(&copy).spawn().unwrap();
+    let keys = || fs::read_to_string(pair.path("Blogs-Copy.keys")).unwrap_or_default();
+    let table = pair.target.client().table_named::<DynamicEntity>("Copy");
+    while !table.query().count().await.is_ok_and(|rows| rows > 200) {
+        assert!(child.try_wait().unwrap().is_none());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    pair.target.end_faults();
+    // A copy that is not complete: its position is not used, and neither copy continues the other.
+    assert!(fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap().contains("\"since\": null"));
+    let error = pair.copy(&["--resume"]).failed(2);
+    assert!(error.contains("its for sync is"), "{error}");
+    let (sent, rows) = (keys(), table.query().await.unwrap());
+    assert!(rows.iter().all(|row| sent.contains(&*row.key().row_key)));
+    for row in &rows[..100] {
+        blogs.delete(row.key().clone(), IfMatch::Any).await.unwrap();
+    }
+    pair.copy(&["--for-sync", "--resume"]).done();
+    assert!(keys().starts_with(&sent));
+    pair.sync_all().done();
+    pair.diff().done();
+}
+
+#[tokio::test]
+async fn files_of_other_tables_and_damaged_ones_are_refused() {
+    let pair = Pair::new();
+    let [blogs, _] = pair.copied(&few_rows()).await;
+    let other = Emulator::start();
+    other.table("Copy").await;
+    let mut sync = pair.command(&["sync", "Blogs", "Copy"]);
+    let error = Run::of(&sync.env("TARGET", other.connection_string()).output().unwrap()).failed(2);
+    assert!(error.contains("Blogs-Copy.sync belongs to another run: its target is"), "{error}");
+    for options in [&["--mode", "insert"][..], &["--filter", "PartitionKey eq 'a'"]] {
+        pair.copy(&[&["--for-sync"], options].concat()).failed(2);
+    }
+    // A second copy keeps the keys and the position of the first one.
+    let keys = fs::read_to_string(pair.path("Blogs-Copy.keys")).unwrap();
+    let position = fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap();
+    delete(&blogs, ("a", "1")).await;
+    pair.copy(&["--for-sync"]).done();
+    assert!(fs::read_to_string(pair.path("Blogs-Copy.keys")).unwrap().starts_with(&keys));
+    assert_eq!(fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap(), position);
+
+    fs::write(pair.path("Blogs-Copy.keys"), "{}\n").unwrap();
+    let error = pair.sync_all().failed(1);
+    assert!(error.contains("Blogs-Copy.keys is damaged: line 1 is not a key"), "{error}");
+    fs::remove_file(pair.path("Blogs-Copy.keys")).unwrap();
+    let error = pair.sync_all().failed(2);
+    assert!(error.contains("Blogs-Copy.keys is missing: delete Blogs-Copy.sync too"), "{error}");
+    fs::rename(pair.path("Blogs-Copy.sync"), pair.path("Blogs-Copy.keys")).unwrap();
+    let error = pair.sync_all().failed(2);
+    assert!(error.contains("belongs to an unknown run"), "{error}");
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_wait_for_the_next_pass() {
+    let pair = Pair::new();
+    pair.copied(&few_rows()).await;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let child = pair.start_sync(&["--every", "1h"]).await;
+    let error = pair.sync(&[]).failed(2);
+    assert!(error.contains("another run uses these files"), "{error}");
+    interrupt(&child);
+    let end = Run::of(&child.wait_with_output().unwrap());
+    assert!(end.failed(130).contains("interrupted: the same command continues"));
+}
