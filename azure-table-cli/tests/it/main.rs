@@ -47,4 +47,6 @@ mod support;
 mod sync;
 mod sync_kills;
 #[cfg(target_os = "linux")]
+mod sync_questions;
+#[cfg(target_os = "linux")]
 mod terminal;

@@ -53,6 +53,9 @@ impl Terminal {
                 None => setsid.env_remove(name),
             };
         }
+        if let Some(folder) = program.get_current_dir() {
+            setsid.current_dir(folder);
+        }
         let end = || Stdio::from(self.slave.try_clone().unwrap());
         setsid.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap()
     }

@@ -1,0 +1,34 @@
+//! The questions of `sync`, at a pseudoterminal.
+
+use azure_table_client::IfMatch;
+
+use crate::pair::{Pair, row};
+use crate::terminal::Terminal;
+
+#[tokio::test]
+async fn yes_does_not_answer_the_question_about_many_rows() {
+    let pair = Pair::new();
+    let rows: Vec<_> = (0..10).map(|n| row("a", &n.to_string())).collect();
+    let [blogs, copy] = pair.copied(&rows).await;
+    for n in ["1", "2"] {
+        blogs.delete(("a", n), IfMatch::Any).await.unwrap();
+    }
+    let sync = ["sync", "Blogs", "Copy", "--delete", "--until-equal", "--every", "10ms"];
+    let begin = "sync deletes rows of Copy that are deleted in Blogs. Continue? [y/N] ";
+    let many = "delete 2 of 10 rows of Copy? [y/N] ";
+    for (options, questions, code, left) in [
+        (&[][..], &[(begin, "n\n")][..], 2, 10),
+        (&["--yes"], &[(many, "\n")], 2, 10),
+        (&["--yes"], &[(many, "\u{3}")], 130, 10),
+        (&[], &[(begin, "y\n"), (many, "y\n")], 0, 8),
+    ] {
+        let mut terminal = Terminal::open();
+        let mut child = terminal.spawn(&pair.command(&[&sync[..], options].concat()));
+        for (question, answer) in questions {
+            terminal.wait_for(question);
+            terminal.enter(answer);
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{options:?} {questions:?}");
+        assert_eq!(copy.query().count().await.unwrap(), left);
+    }
+}
