@@ -22,7 +22,7 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are invalid. Nothing was changed.
     Usage = 2,
-    /// `diff` found differences, or `schema --check` unreadable rows; or a file or a backup is damaged.
+    /// `diff` or `sync` found differences, or `schema --check` unreadable rows; or a file or a backup is damaged.
     Different = 3,
     /// Some rows were refused, or tables were deleted during an export; they are listed.
     Partial = 4,
