@@ -1,6 +1,6 @@
 //! The record of the rows that this program may have written to a target: `sync` deletes no other row.
 //!
-//! Each line is a key. It is appended before the row is sent, so that a killed run loses none, and once more if the row
+//! Each line is a key. It is appended before the row is sent, so that a killed run loses none, and a second time if the row
 //! turns out not to be in the target. [`compact`](Record::compact) sorts the keys and removes such pairs.
 
 use std::borrow::Cow;

@@ -4,7 +4,7 @@ use crate::confirm::{has_terminal, is_answered_yes};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::{counted, grouped};
 
-/// A pass that deletes more than one recorded row of this many asks.
+/// One recorded row of this many may be deleted without a question.
 const ONE_OF: u64 = 10;
 
 /// The number of rows that a pass is about to delete.
@@ -22,7 +22,7 @@ impl Limit {
         is_small || self.max_deletes.is_some_and(|limit| self.rows <= limit)
     }
 
-    /// Returns if the rows may be deleted. It asks at the terminal; without one, it is a usage error.
+    /// Returns if the rows may be deleted, by a question at the terminal if they are many. Without one, it is a usage error.
     pub(super) async fn check(self, table: &str) -> Result<()> {
         if self.is_permitted() {
             return Ok(());
@@ -36,7 +36,7 @@ impl Limit {
         }
         let asked = question.clone();
         let answer = tokio::task::spawn_blocking(move || is_answered_yes(&asked)).await;
-        let failed = |_| Failure::new(Exit::Failed, "the question could not be asked");
+        let failed = |_| Failure::new(Exit::Failed, "the question failed");
         if answer.map_err(failed)?? {
             return Ok(());
         }
