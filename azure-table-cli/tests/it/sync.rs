@@ -1,8 +1,9 @@
 //! `sync`: changes, deletions, refusals and unknown outcomes.
 
 use std::fs;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStderr};
+use std::time::Duration;
 
 use azure_table_client::{DynamicEntity, IfMatch, TableClient};
 
@@ -30,20 +31,22 @@ impl Pair {
         self.copy(&["--create", "--for-sync"]).done();
         [blogs, self.target.client().table_named("Copy")]
     }
+}
 
-    /// Starts a `sync`, and waits until it has made the first pass.
-    async fn start_sync(&self, options: &[&str]) -> Child {
-        let child = self.command(&[&["sync", "Blogs", "Copy", "--yes"], options].concat());
-        let mut child = { child }.spawn().unwrap();
-        let begin = Instant::now();
-        let position = || fs::read_to_string(self.path("Blogs-Copy.sync")).unwrap_or_default();
-        let before = position();
-        while position() == before || position().contains("\"since\": null") {
-            assert!(child.try_wait().unwrap().is_none(), "the command ended");
-            assert!(begin.elapsed() < Duration::from_secs(20), "no pass was made");
-            tokio::time::sleep(Duration::from_millis(10)).await;
+/// The lines that a running command prints to standard error.
+struct Messages(BufReader<ChildStderr>);
+
+impl Messages {
+    fn of(child: &mut Child) -> Self {
+        Self(BufReader::new(child.stderr.take().unwrap()))
+    }
+
+    /// Reads lines until one contains the text.
+    fn wait_for(&mut self, text: &str) {
+        let mut read = String::new();
+        while !read.contains(text) {
+            assert!(self.0.read_line(&mut read).unwrap() > 0, "{text}: {read}");
         }
-        child
     }
 }
 
@@ -219,15 +222,14 @@ async fn an_unknown_outcome_repeats_the_pass_and_deletes_nothing() {
     let before = position();
     let options = ["sync", "Blogs", "Copy", "--delete", "--give-up-after", "1s"];
     let mut child = pair.command(&[&options[..], &END].concat()).spawn().unwrap();
-    // The first pass ends after a second.
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    assert!(child.try_wait().unwrap().is_none(), "the command ended");
+    let mut messages = Messages::of(&mut child);
+    messages.wait_for("without an outcome, which the next pass repeats in");
     assert_eq!(position(), before);
     assert!(copy.get_if_exists(("b\u{1f600}", "9")).await.unwrap().is_some());
     pair.target.end_faults();
-    let end = Run::of(&child.wait_with_output().unwrap());
-    assert!(end.err.contains("without an outcome, which the next pass repeats in"), "{end:?}");
-    end.done();
+    messages.wait_for("1 deleted");
+    messages.wait_for("no differences: 10 rows");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     pair.diff().done();
 }
 
@@ -257,21 +259,22 @@ async fn a_row_that_another_program_writes_before_its_deletion_stays() {
     let [blogs, copy] = pair.copied(&few_rows()).await;
     delete(&blogs, ("a", "1")).await;
     // The version of the row is read before the other program writes it.
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    pair.target.add_faults(r#"{"fault":"delay_reply","milliseconds":1500,"on":"Get"}"#);
-    let child = pair.start_sync(&["--delete", "--every", "1h"]).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    copy.insert_or_replace(&row("a", "1").with("Text", "other")).await.unwrap();
-    pair.target.end_faults();
-    let begin = Instant::now();
-    while !pair.path("Blogs-Copy.refused").exists() && begin.elapsed() < Duration::from_secs(10) {
+    pair.target.add_faults(r#"{"fault":"delay_reply","milliseconds":2000,"on":"Get"}"#);
+    let reads = || pair.target.requests_by_operation()["Get"].as_u64().unwrap_or_default();
+    let before = reads();
+    let sync = ["sync", "Blogs", "Copy", "--delete", "--every", "1h", "--yes"];
+    let mut child = pair.command(&sync).spawn().unwrap();
+    while reads() == before {
+        assert!(child.try_wait().unwrap().is_none(), "the command ended");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    copy.insert_or_replace(&row("a", "1").with("Text", "other")).await.unwrap();
+    let mut messages = Messages::of(&mut child);
+    messages.wait_for("1 written by another program and left in");
+    pair.target.end_faults();
     interrupt(&child);
-    let end = Run::of(&child.wait_with_output().unwrap());
-    assert!(end.err.contains("1 written by another program and left in"), "{end:?}");
-    assert!(end.failed(130).contains("interrupted: the same command continues"));
+    messages.wait_for("interrupted: the same command continues");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(pair.refused()[0]["reason"], "another program wrote it before it was deleted");
     // Later passes leave it too.
     pair.sync_all().failed(3);
@@ -363,11 +366,12 @@ async fn files_of_other_tables_and_damaged_ones_are_refused() {
 async fn a_signal_ends_the_wait_for_the_next_pass() {
     let pair = Pair::new();
     pair.copied(&few_rows()).await;
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    let child = pair.start_sync(&["--every", "1h"]).await;
+    let mut child = pair.command(&["sync", "Blogs", "Copy", "--every", "1h"]).spawn().unwrap();
+    let mut messages = Messages::of(&mut child);
+    messages.wait_for("pass 1: ");
     let error = pair.sync(&[]).failed(2);
     assert!(error.contains("another run uses these files"), "{error}");
     interrupt(&child);
-    let end = Run::of(&child.wait_with_output().unwrap());
-    assert!(end.failed(130).contains("interrupted: the same command continues"));
+    messages.wait_for("interrupted: the same command continues");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }

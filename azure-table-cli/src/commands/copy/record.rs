@@ -2,6 +2,9 @@
 //!
 //! Each line is a key. It is appended before the row is sent, so that a killed run loses none, and a second time if the row
 //! turns out not to be in the target. [`compact`](Record::compact) sorts the keys and removes such pairs.
+//!
+//! The system writes the lines to the disk later. After a power failure, a row whose key is lost stays in the target unless it
+//! is sent again.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
