@@ -135,3 +135,53 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use azure_table_client::bulk::BulkOperation;
+    use azure_table_client::mock::MockTableService;
+
+    use super::*;
+
+    fn keys(sent: &SentRows) -> Vec<String> {
+        let keys = sent.with_record(|record| record.keys().unwrap());
+        keys.map(|key| key.unwrap().row_key).collect()
+    }
+
+    #[tokio::test]
+    async fn refused_rows_are_not_recorded_and_known_versions_are_not_sent_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let sent = SentRows::new(Record::open(folder.path().join("a.keys")).unwrap());
+        let service = MockTableService::new().client();
+        let [blogs, copy] =
+            ["Blogs", "Copy"].map(|name| service.table_named::<DynamicEntity>(name));
+        for table in [&blogs, &copy] {
+            table.create().await.unwrap();
+            table.insert(&DynamicEntity::new("p", "refused")).await.unwrap();
+        }
+        blogs.insert(&DynamicEntity::new("p", "copied")).await.unwrap();
+        let rows = blogs.query().await.unwrap().to_vec();
+
+        sent.begin(EdmDateTime::MIN);
+        for (index, row) in (0..).zip(&rows) {
+            sent.send(index, row).unwrap();
+        }
+        assert_eq!(keys(&sent), ["copied", "refused"]);
+        let ended = sent.clone();
+        let bulk = copy.bulk().on_row(move |row| ended.end(row));
+        bulk.run(rows.iter().cloned().map(BulkOperation::Insert)).await.unwrap_err();
+        assert_eq!(keys(&sent), ["copied"]);
+        assert!(rows.iter().all(|row| sent.is_resolved(row)));
+
+        blogs.insert_or_replace(&rows[0]).await.unwrap();
+        let changed = blogs.get(("p", "copied")).await.unwrap().into_inner();
+        assert!(!sent.is_resolved(&changed));
+        sent.remove(rows[0].key());
+        assert!(keys(&sent).is_empty() && !sent.is_resolved(&rows[0]));
+        // The next run reads only later rows.
+        sent.begin(EdmDateTime::MAX);
+        sent.forget_old();
+        assert!(!sent.is_resolved(&rows[1]));
+        sent.save().unwrap();
+    }
+}
