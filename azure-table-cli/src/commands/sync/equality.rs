@@ -25,6 +25,7 @@ fn diff(args: &Sync) -> Diff {
         a: Operand::Table(args.source.clone()),
         b: Operand::Table(args.target.clone()),
         all_tables: false,
+        backup: None,
         selection: Selection { include: Vec::new(), exclude: Vec::new() },
         filter: None,
         format: None,
