@@ -1,16 +1,14 @@
 #![doc = include_str!("../README.md")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "everything here is a test"
-)]
 
-mod behaviors;
-mod blog;
-mod left_out;
-mod target;
+mod case;
+mod report;
+mod run;
+mod wire;
 
-pub use behaviors::{BEHAVIORS, Behavior, run};
-pub use target::{Protocol, Server, Target};
+pub use case::{Case, ParseError, cases};
+pub use report::{AreaCounts, CaseResult, Difference, Outcome, Report};
+pub use run::{Run, Selection};
+pub use wire::{Dialect, Server, ServerError};
+
+#[cfg(feature = "client")]
+pub mod client;

@@ -5,7 +5,8 @@
 //! leaves out, by name, the tests that Azurite is known to fail. `AZURE_TABLE_TESTS_TRANSPORT=hyper` sends through
 //! `HyperTransport`.
 
-use azure_table_conformance::{Protocol, Server, Target, for_each_behavior, ignored_tests, run};
+use azure_table_conformance::client::{Protocol, Server, Target, run};
+use azure_table_conformance::{for_each_behavior, ignored_tests};
 use azure_table_tests::SocketTransport;
 
 fn target() -> Target {

@@ -3,7 +3,7 @@
 
 use azure_table_client::Dialect;
 use azure_table_client::mock::MockTableService;
-use azure_table_conformance::{BEHAVIORS, Protocol, Target};
+use azure_table_conformance::client::{BEHAVIORS, Protocol, Target};
 
 use crate::mock;
 
@@ -21,7 +21,8 @@ fn cosmos_db() -> Target {
 macro_rules! suite {
     ($($format:ident: $target:expr;)*) => {$(
         mod $format {
-            use azure_table_conformance::{for_each_behavior, ignored_tests, run};
+            use azure_table_conformance::client::run;
+            use azure_table_conformance::{for_each_behavior, ignored_tests};
 
             #[allow(unused_imports, reason = "each target needs some of them")]
             use super::{Protocol, cosmos_db, storage};

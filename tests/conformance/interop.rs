@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 use azure_table_client::edm::EdmValue;
 use azure_table_client::mock::MockTableServer;
 use azure_table_client::{DynamicEntity, TableClient};
-use azure_table_conformance::{Protocol, Server, Target};
+use azure_table_conformance::client::{Protocol, Server, Target};
 
 use cases::Case;
 

@@ -17,7 +17,7 @@ mod interop;
 mod mock;
 mod mock_server;
 
-use azure_table_conformance::Target;
+use azure_table_conformance::client::Target;
 use azure_table_tests::SocketTransport;
 
 /// A service behind a socket, which this transport reaches.

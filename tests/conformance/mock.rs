@@ -3,7 +3,8 @@
 use azure_table_client::Dialect;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::HttpRequest;
-use azure_table_conformance::{Protocol, Target, for_each_behavior, run, tests};
+use azure_table_conformance::client::{Protocol, Target, run};
+use azure_table_conformance::{for_each_behavior, tests};
 use azure_table_tests::scripted::{Scripted, Step, response};
 
 /// The mock behind a proxy that refuses the verbs that the protocol does not have.

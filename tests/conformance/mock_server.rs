@@ -1,7 +1,7 @@
 //! The mock behind a loopback port, by each transport.
 
 use azure_table_client::mock::MockTableServer;
-use azure_table_conformance::run;
+use azure_table_conformance::client::run;
 use azure_table_tests::SocketTransport;
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,0 +1,145 @@
+//! The cases: requests and expected responses as text, in the files of the folder `cases`. Its `README.md` describes the
+//! language.
+
+mod files;
+mod fill;
+mod parse;
+mod pattern;
+
+use std::fmt;
+
+use serde_json::Value;
+
+pub(crate) use fill::{TABLES, Values};
+pub(crate) use parse::parse;
+pub(crate) use pattern::Pattern;
+
+use crate::wire::Dialect;
+
+/// A rule of the service, with the requests that show it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The name, `area/name`.
+    pub name: String,
+    /// The rule in a sentence.
+    pub title: String,
+    /// Where the rule is stated.
+    pub sources: Vec<String>,
+    /// Whether the sources settle the rule. If not, its last response has several expectations.
+    pub is_settled: bool,
+    /// The services that have the rule.
+    pub(crate) dialects: Vec<Dialect>,
+    /// Whether the case changes the settings of the service, which are restored afterwards.
+    pub(crate) restores_properties: bool,
+    /// The bodies of the entities in `{table}`.
+    pub(crate) rows: Vec<String>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Case {
+    /// The area: the part of the name before the slash.
+    pub fn area(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+
+    /// Whether the rule applies to a service with this dialect.
+    pub fn applies_to(&self, dialect: Dialect) -> bool {
+        self.dialects.contains(&dialect)
+    }
+
+    /// The words of [`TABLES`] that the requests have.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> {
+        let is_used = |word: &str| {
+            let name = format!("{{{word}}}");
+            self.sent().any(|text| text.contains(&name)) || word == "table" && !self.rows.is_empty()
+        };
+        TABLES.into_iter().filter(move |word| is_used(word))
+    }
+
+    /// All texts that are sent.
+    fn sent(&self) -> impl Iterator<Item = &str> {
+        let of_steps = self.steps.iter().flat_map(|step| {
+            let headers = step.headers.iter().filter_map(|(_, value)| value.as_deref());
+            [step.target.as_str(), step.body.as_str()].into_iter().chain(headers)
+        });
+        of_steps.chain(self.rows.iter().map(String::as_str))
+    }
+}
+
+/// A request and what is expected of its response.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    /// Headers of the request; those without a value are not sent.
+    pub(crate) headers: Vec<(String, Option<String>)>,
+    pub(crate) body: String,
+    /// The expected response. A rule that is not settled has several.
+    pub(crate) expected: Vec<Expected>,
+}
+
+/// A response, or the part of one to an operation of a batch.
+#[derive(Debug, Clone)]
+pub(crate) struct Expected {
+    pub(crate) status: u16,
+    /// The code of an error.
+    pub(crate) code: Option<String>,
+    /// Headers; those without a pattern must be absent.
+    pub(crate) headers: Vec<(String, Option<Pattern>)>,
+    pub(crate) body: ExpectedBody,
+    /// The responses to the operations of a batch, if they are compared.
+    pub(crate) parts: Vec<Expected>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum ExpectedBody {
+    /// It is not compared.
+    Any,
+    Empty,
+    /// Objects may have further members unless it is exact.
+    Json {
+        value: Value,
+        is_exact: bool,
+    },
+    /// Each line must be in the body.
+    Lines(Vec<Pattern>),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.status)?;
+        if let Some(code) = &self.code {
+            write!(f, " {code}")?;
+        }
+        match &self.body {
+            ExpectedBody::Json { value, .. } => write!(f, " {value}"),
+            ExpectedBody::Empty => f.write_str(" without a body"),
+            ExpectedBody::Any | ExpectedBody::Lines(_) => Ok(()),
+        }
+    }
+}
+
+/// A malformed file of cases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// The file and the line.
+    pub(crate) place: String,
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Returns all cases, in the order of their files.
+pub fn cases() -> Result<Vec<Case>, ParseError> {
+    let mut all = Vec::new();
+    for (area, text) in files::FILES {
+        all.extend(parse(area, text)?);
+    }
+    Ok(all)
+}

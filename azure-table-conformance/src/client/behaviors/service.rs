@@ -1,0 +1,73 @@
+//! The settings of an account's service.
+
+use std::time::Duration;
+
+use azure_table_client::auth::TablePermissions;
+use azure_table_client::client::{
+    CorsRule, Logging, Metrics, ServiceProperties, StoredAccessPolicy,
+};
+use azure_table_client::{DynamicEntity, ErrorKind};
+
+use crate::client::target::Target;
+
+/// Properties that are set are stored; omitted ones stay unchanged.
+pub(crate) async fn settings(target: &Target) {
+    let service = target.service();
+    let before = service.properties().await.unwrap();
+    let rule = CorsRule {
+        allowed_origins: vec!["https://a.example".into(), "https://b.example".into()],
+        allowed_methods: vec!["GET".into(), "PUT".into()],
+        allowed_headers: vec!["x-ms-*".into()],
+        exposed_headers: vec!["etag".into()],
+        max_age: Duration::from_secs(5 * 60),
+    };
+    let logging = Logging { read: true, write: false, delete: true, retention_days: Some(7) };
+    let metrics = Metrics { enabled: true, include_apis: false, retention_days: None };
+    let new = ServiceProperties {
+        logging: Some(logging),
+        hour_metrics: Some(metrics),
+        minute_metrics: None,
+        cors: Some(vec![rule.clone()]),
+    };
+    assert_eq!(service.set_properties(&new).await.unwrap().status, 202);
+    let after = service.properties().await.unwrap();
+    assert_eq!((after.logging, after.hour_metrics), (Some(logging), Some(metrics)));
+    assert_eq!(after.minute_metrics, before.minute_metrics);
+    assert_eq!(after.cors, Some(vec![rule]));
+
+    let no_rules = ServiceProperties { cors: Some(Vec::new()), ..ServiceProperties::default() };
+    service.set_properties(&no_rules).await.unwrap();
+    let after = service.properties().await.unwrap();
+    assert_eq!((after.cors, after.logging), (Some(Vec::new()), Some(logging)));
+    service.set_properties(&before).await.unwrap();
+}
+
+/// The client refuses invalid settings before a request is sent.
+pub(crate) async fn settings_that_cannot_be(target: &Target) {
+    let rules = vec![CorsRule::default(); 6];
+    let properties = ServiceProperties { cors: Some(rules), ..ServiceProperties::default() };
+    let error = target.service().set_properties(&properties).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// Policies stay unchanged until others replace them.
+pub(crate) async fn access_policies(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    assert_eq!(table.access_policies().await.unwrap(), []);
+    let readers = StoredAccessPolicy {
+        start: "2026-01-01T00:00:00Z".parse().ok(),
+        expiry: "2031-01-01T12:30:00Z".parse().ok(),
+        permissions: Some(TablePermissions::READ),
+        ..StoredAccessPolicy::new("read <only> & \u{e9}")
+    };
+    let mut policies = vec![readers];
+    if !target.skips_on_azurite("it refuses an access policy that leaves everything open") {
+        policies.push(StoredAccessPolicy::new("open"));
+    }
+    assert_eq!(table.set_access_policies(&policies).await.unwrap().status, 204);
+    assert_eq!(table.access_policies().await.unwrap(), policies);
+    table.set_access_policies(&[]).await.unwrap();
+    assert_eq!(table.access_policies().await.unwrap(), []);
+    table.delete_table().await.unwrap();
+    assert!(table.access_policies().await.unwrap_err().is_not_found());
+}

@@ -1,0 +1,100 @@
+//! `azure-table-conformance`: runs the cases on a server, and prints what differs.
+
+mod options;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use azure_table_conformance::{Case, CaseResult, Outcome, Report, Run, Selection, cases};
+
+use self::options::{Command, HELP, Options};
+
+/// Cases differ.
+const DIFFERS: u8 = 1;
+/// The arguments are wrong, or the report cannot be written.
+const USAGE: u8 = 2;
+/// The code of programs that Ctrl-C ends.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    match begin() {
+        Ok(code) => code.into(),
+        Err(message) => {
+            eprintln!("azure-table-conformance: {message}");
+            USAGE.into()
+        }
+    }
+}
+
+fn begin() -> Result<u8, String> {
+    let options = match options::parse(lexopt::Parser::from_env()).map_err(|it| it.to_string())? {
+        Command::Help => return print(HELP).map(|()| 0),
+        Command::Version => {
+            let version = env!("CARGO_PKG_VERSION");
+            return print(&format!("azure-table-conformance {version}\n")).map(|()| 0);
+        }
+        Command::List => return list().map(|()| 0),
+        Command::Run(options) => options,
+    };
+    let cases = cases().map_err(|error| error.to_string())?;
+    let selection = Selection::new(options.only.iter().cloned());
+    if !cases.iter().any(|case| selection.has(case, &options.server)) {
+        return Err("no case is selected: --list prints the names".to_owned());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("runtime: {error}"))?;
+    runtime.block_on(run(&options, &cases, &selection))
+}
+
+async fn run(options: &Options, cases: &[Case], selection: &Selection) -> Result<u8, String> {
+    let mut run = Run::new(&options.server);
+    let finished = tokio::select! {
+        report = run.cases(cases, selection, show) => Some(report),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    if let Err(left) = run.clean_up().await {
+        eprintln!("azure-table-conformance: tables that could not be deleted: {}", left.join(" "));
+    }
+    let Some(report) = finished else { return Ok(INTERRUPTED) };
+    print(&format!("\n{}", report.to_table()))?;
+    for path in &options.reports {
+        write(path, &report)?;
+    }
+    Ok(if report.differs() { DIFFERS } else { 0 })
+}
+
+/// Prints a case that did not pass.
+fn show(result: &CaseResult) {
+    let text = match &result.outcome {
+        Outcome::Passed => return,
+        Outcome::Differs(it) => format!(
+            "differs        {}: {}\n  {}\n  expected {}\n  got      {}\n",
+            result.name, result.title, it.request, it.expected, it.got
+        ),
+        Outcome::NotSupported { got } => format!("not supported  {}: {got}\n", result.name),
+        Outcome::NotSettled { answer } => format!("not settled    {}: {answer}\n", result.name),
+    };
+    // Without a reader, the report is still written.
+    drop(print(&text));
+}
+
+/// Prints a text. Those of a server have no control characters except line breaks.
+fn print(text: &str) -> Result<(), String> {
+    let is_bad = |it: char| it.is_control() && it != '\n';
+    let text: String = text.chars().map(|it| if is_bad(it) { ' ' } else { it }).collect();
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| format!("output: {error}"))
+}
+
+fn list() -> Result<(), String> {
+    for case in cases().map_err(|error| error.to_string())? {
+        let open = if case.is_settled { "" } else { " (not settled)" };
+        print(&format!("{}: {}{open}\n", case.name, case.title))?;
+    }
+    Ok(())
+}
+
+fn write(path: &std::path::Path, report: &Report) -> Result<(), String> {
+    let is_json = path.extension().is_some_and(|it| it == "json");
+    let text = if is_json { report.to_json() } else { report.to_markdown() };
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

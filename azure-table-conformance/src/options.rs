@@ -1,0 +1,212 @@
+//! The arguments of the program.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use azure_table_conformance::{Dialect, Server};
+use lexopt::{Arg, Parser, ValueExt as _};
+
+/// The help of the program.
+pub(crate) const HELP: &str = "\
+Runs the cases of Azure Table Storage on a server, as bytes on the wire.
+
+Usage: azure-table-conformance [OPTIONS]
+
+The server is that of --endpoint, --account and --key, or of the variable
+AZURE_STORAGE_CONNECTION_STRING. Each case has tables of its own, which are deleted
+afterwards, also after Ctrl-C. Cases of the area `service` change the service properties,
+and restore them.
+
+Options:
+  --endpoint URL        the URL of the account, such as http://127.0.0.1:10002/devstoreaccount1
+  --account NAME        the name of the account; by default the path or the first label of the
+                        host of --endpoint
+  --key KEY             the key of the account in Base64, or env:NAME for a variable
+  --dialect DIALECT     storage (default), or cosmos for Azure Cosmos DB for Table
+  --only TEXT           only cases whose name has this text; may be repeated
+  --report FILE         writes a report, as JSON if the name ends with .json, otherwise as
+                        Markdown; may be repeated
+  --ca FILE             trusts the certificates of this PEM file too
+  --timeout SECONDS     the time limit of a request; by default 30
+  --table-prefix TEXT   how the names of tables begin; by default `conformance`
+  --list                prints the names of all cases
+  --help, --version
+
+Exit codes: 0 if nothing differs, 1 if a case differs, 2 for wrong arguments, 130 after Ctrl-C.
+";
+
+/// What the program does.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Prints the help.
+    Help,
+    /// Prints the version.
+    Version,
+    /// Prints the cases.
+    List,
+    /// Runs cases.
+    Run(Box<Options>),
+}
+
+/// The arguments of a run.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// The server.
+    pub(crate) server: Server,
+    /// The texts that select cases.
+    pub(crate) only: Vec<String>,
+    /// The files of the report.
+    pub(crate) reports: Vec<PathBuf>,
+}
+
+/// The options of a server as they are given.
+#[derive(Default)]
+struct Given {
+    endpoint: Option<String>,
+    account: Option<String>,
+    key: Option<String>,
+    dialect: Option<String>,
+    ca: Option<PathBuf>,
+    timeout: Option<u64>,
+    prefix: Option<String>,
+}
+
+/// Reads the arguments.
+pub(crate) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
+    let mut given = Given::default();
+    let (mut only, mut reports) = (Vec::new(), Vec::new());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
+            Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
+            Arg::Long("list") => return Ok(Command::List),
+            Arg::Long("endpoint") => given.endpoint = Some(parser.value()?.string()?),
+            Arg::Long("account") => given.account = Some(parser.value()?.string()?),
+            Arg::Long("key") => given.key = Some(key(parser.value()?.string()?)?),
+            Arg::Long("dialect") => given.dialect = Some(parser.value()?.string()?),
+            Arg::Long("only") => only.push(parser.value()?.string()?),
+            Arg::Long("report") => reports.push(PathBuf::from(parser.value()?)),
+            Arg::Long("ca") => given.ca = Some(PathBuf::from(parser.value()?)),
+            Arg::Long("timeout") => given.timeout = Some(parser.value()?.parse()?),
+            Arg::Long("table-prefix") => given.prefix = Some(parser.value()?.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(Command::Run(Box::new(Options { server: given.server()?, only, reports })))
+}
+
+/// A key, or that in the variable of `env:NAME`.
+fn key(text: String) -> Result<String, lexopt::Error> {
+    match text.strip_prefix("env:") {
+        None => Ok(text),
+        Some(name) => std::env::var(name).map_err(|_| error(format!("--key: {name} is not set"))),
+    }
+}
+
+impl Given {
+    fn server(self) -> Result<Server, lexopt::Error> {
+        let mut server = self.bare_server()?;
+        if let Some(path) = &self.ca {
+            let at = |reason: String| error(format!("--ca {}: {reason}", path.display()));
+            let pem = std::fs::read(path).map_err(|it| at(it.to_string()))?;
+            server = server.trust(&pem).map_err(|it| at(it.to_string()))?;
+        }
+        if let Some(prefix) = &self.prefix {
+            server = server.table_prefix(prefix).map_err(|it| error(it.to_string()))?;
+        }
+        match self.timeout {
+            Some(0) => return Err(error("--timeout must be at least 1 second".to_owned())),
+            Some(seconds) => server = server.timeout(Duration::from_secs(seconds)),
+            None => {}
+        }
+        match self.dialect.as_deref() {
+            None | Some("storage") => Ok(server),
+            Some("cosmos") => Ok(server.dialect(Dialect::Cosmos)),
+            Some(other) => Err(error(format!("--dialect {other:?}: it must be storage or cosmos"))),
+        }
+    }
+
+    fn bare_server(&self) -> Result<Server, lexopt::Error> {
+        let Some(endpoint) = &self.endpoint else {
+            if self.key.is_some() || self.account.is_some() {
+                return Err(error("--endpoint is missing".to_owned()));
+            }
+            let text = std::env::var(VARIABLE)
+                .map_err(|_| error(format!("--endpoint is missing, and {VARIABLE} is not set")))?;
+            return Server::from_connection_string(&text)
+                .map_err(|it| error(format!("{VARIABLE}: {it}")));
+        };
+        let key = self.key.as_deref().ok_or_else(|| error("--key is missing".to_owned()))?;
+        let account = self.account.as_deref().unwrap_or_else(|| account_of(endpoint));
+        Server::new(endpoint, account, key).map_err(|it| error(it.to_string()))
+    }
+}
+
+const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// The account in the path of an emulator's URL, or in the host.
+fn account_of(endpoint: &str) -> &str {
+    let rest = endpoint.split_once("://").map_or(endpoint, |(_, rest)| rest);
+    match rest.trim_end_matches('/').split_once('/') {
+        Some((_, path)) => path,
+        None => rest.split('.').next().unwrap_or_default(),
+    }
+}
+
+fn error(message: String) -> lexopt::Error {
+    lexopt::Error::Custom(message.into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+    use super::*;
+
+    fn parsed(arguments: &str) -> Result<Command, lexopt::Error> {
+        parse(Parser::from_args(arguments.split_whitespace()))
+    }
+
+    #[test]
+    fn a_run_has_a_server_and_a_selection() {
+        let arguments = "--endpoint http://h:1/one --key a2V5 --only a --only b --report r.json";
+        let Command::Run(options) = parsed(arguments).unwrap() else { panic!("{arguments}") };
+        assert_eq!(options.server.endpoint(), "http://h:1/one");
+        assert_eq!(options.only, ["a", "b"]);
+        assert_eq!(options.reports, [PathBuf::from("r.json")]);
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused_without_the_key() {
+        let base = "--endpoint http://h:1/one --key c2VjcmV0";
+        for (arguments, reason) in [
+            (format!("{base} --dialect other"), "storage or cosmos"),
+            (format!("{base} --timeout 0"), "at least 1 second"),
+            (format!("{base} --timeout x"), "invalid digit"),
+            (format!("{base} --table-prefix 1"), "prefix of tables"),
+            (format!("{base} --ca /none/such"), "--ca /none/such"),
+            (format!("{base} --account a/b"), "account name"),
+            (format!("{base} more"), "unexpected argument"),
+            ("--endpoint http://h:1/one".to_owned(), "--key is missing"),
+            ("--key c2VjcmV0".to_owned(), "--endpoint is missing"),
+            ("--endpoint h --key c2VjcmV0".to_owned(), "http://"),
+            ("--endpoint http://h --key secret!".to_owned(), "not Base64"),
+            ("--key env:NO_SUCH_VARIABLE".to_owned(), "NO_SUCH_VARIABLE is not set"),
+        ] {
+            let message = parsed(&arguments).unwrap_err().to_string();
+            assert!(message.contains(reason), "{arguments}: {message}");
+            assert!(!message.contains("c2Vj") && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_account_is_in_the_path_or_in_the_host() {
+        for (endpoint, account) in [
+            ("http://127.0.0.1:10002/devstoreaccount1/", "devstoreaccount1"),
+            ("https://mine.table.core.windows.net", "mine"),
+            ("https://mine.table.cosmos.azure.com:443/", "mine"),
+        ] {
+            assert_eq!(account_of(endpoint), account);
+        }
+    }
+}

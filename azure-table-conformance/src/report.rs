@@ -1,0 +1,161 @@
+//! The results of a run, and their forms as text, Markdown and JSON.
+
+mod forms;
+
+use serde::Serialize;
+
+use crate::case::{Case, Step};
+use crate::wire::{Dialect, Server};
+
+/// The results of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The address of the server.
+    pub endpoint: String,
+    /// `storage` or `cosmos`.
+    pub dialect: &'static str,
+    /// The day and time of the beginning, in UTC.
+    pub started: String,
+    /// The results, in the order of the cases.
+    pub results: Vec<CaseResult>,
+}
+
+/// The result of a case.
+#[derive(Debug, Clone, Serialize)]
+pub struct CaseResult {
+    /// The name of the case, `area/name`.
+    pub name: String,
+    /// The rule.
+    pub title: String,
+    /// Where the rule is stated.
+    pub sources: Vec<String>,
+    /// How the server responded.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// How a server responded to the requests of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// As the rule states.
+    Passed,
+    /// Otherwise.
+    Differs(Difference),
+    /// With 501, so the server lacks a function.
+    NotSupported {
+        /// The response.
+        got: String,
+    },
+    /// The sources do not settle the rule.
+    NotSettled {
+        /// The response.
+        answer: String,
+    },
+}
+
+/// A response that the rule does not state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The request line as it is in the case.
+    pub request: String,
+    /// What was expected.
+    pub expected: String,
+    /// What was received instead.
+    pub got: String,
+}
+
+impl Outcome {
+    pub(crate) fn differs(step: &Step, expected: String, got: String) -> Self {
+        let request = format!("{} {}", step.method, step.target);
+        Self::Differs(Difference { request, expected, got })
+    }
+
+    /// The outcome in a word or two.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Differs(_) => "differs",
+            Self::NotSupported { .. } => "not supported",
+            Self::NotSettled { .. } => "not settled",
+        }
+    }
+}
+
+impl CaseResult {
+    pub(crate) fn new(case: &Case, outcome: Outcome) -> Self {
+        Self {
+            name: case.name.clone(),
+            title: case.title.clone(),
+            sources: case.sources.clone(),
+            outcome,
+        }
+    }
+}
+
+/// The number of cases of an area by their outcomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AreaCounts {
+    /// The area, or `all`.
+    pub area: String,
+    /// The cases.
+    pub cases: usize,
+    /// The cases that passed.
+    pub passed: usize,
+    /// The cases that differ.
+    pub differs: usize,
+    /// The cases that the server does not support.
+    pub not_supported: usize,
+    /// The cases that the sources do not settle.
+    pub not_settled: usize,
+}
+
+impl Report {
+    pub(crate) fn new(server: &Server) -> Self {
+        let dialect = match server.dialect {
+            Dialect::Storage => "storage",
+            Dialect::Cosmos => "cosmos",
+        };
+        let started = chrono::Utc::now().format("%Y-%m-%d %H:%M:%S UTC").to_string();
+        Self { endpoint: server.endpoint(), dialect, started, results: Vec::new() }
+    }
+
+    /// Whether a case differs.
+    pub fn differs(&self) -> bool {
+        self.results.iter().any(|result| matches!(result.outcome, Outcome::Differs(_)))
+    }
+
+    /// The counts of each area in the order of the cases, and those of `all`.
+    pub fn counts(&self) -> Vec<AreaCounts> {
+        let mut areas: Vec<AreaCounts> = Vec::new();
+        let mut all = AreaCounts::new("all");
+        for result in &self.results {
+            let area = result.name.split('/').next().unwrap_or_default();
+            if areas.last().is_none_or(|last| last.area != area) {
+                areas.push(AreaCounts::new(area));
+            }
+            for counts in areas.last_mut().into_iter().chain([&mut all]) {
+                counts.add(&result.outcome);
+            }
+        }
+        areas.push(all);
+        areas
+    }
+}
+
+impl AreaCounts {
+    fn new(area: &str) -> Self {
+        let area = area.to_owned();
+        Self { area, cases: 0, passed: 0, differs: 0, not_supported: 0, not_settled: 0 }
+    }
+
+    fn add(&mut self, outcome: &Outcome) {
+        self.cases += 1;
+        *match outcome {
+            Outcome::Passed => &mut self.passed,
+            Outcome::Differs(_) => &mut self.differs,
+            Outcome::NotSupported { .. } => &mut self.not_supported,
+            Outcome::NotSettled { .. } => &mut self.not_settled,
+        } += 1;
+    }
+}

@@ -1,0 +1,155 @@
+//! The forms of a report.
+
+use std::fmt::Write as _;
+
+use super::{CaseResult, Outcome, Report};
+
+const HEADINGS: [&str; 6] = ["area", "cases", "passed", "differs", "not supported", "not settled"];
+
+impl Report {
+    /// The counts by area as a table of text.
+    pub fn to_table(&self) -> String {
+        let mut text = String::new();
+        for cells in std::iter::once(HEADINGS.map(str::to_owned)).chain(self.rows()) {
+            let [area, numbers @ ..] = cells;
+            let _ = write!(text, "{area:<14}");
+            for (number, heading) in numbers.iter().zip(&HEADINGS[1..]) {
+                let width = heading.len() + 2;
+                let _ = write!(text, "{number:>width$}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The report as Markdown.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!(
+            "# Conformance\n\n{} ({}), {}\n\n| {} |\n|---|--:|--:|--:|--:|--:|\n",
+            self.endpoint,
+            self.dialect,
+            self.started,
+            HEADINGS.join(" | ")
+        );
+        for row in self.rows() {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        for (outcome, heading) in [
+            ("differs", "Differs"),
+            ("not supported", "Not supported"),
+            ("not settled", "Not settled"),
+        ] {
+            let results = self.results.iter().filter(|result| result.outcome.label() == outcome);
+            let items: Vec<_> = results.map(item).collect();
+            if !items.is_empty() {
+                let _ = write!(text, "\n## {heading}\n\n{}", items.concat());
+            }
+        }
+        text
+    }
+
+    /// The report as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    fn rows(&self) -> impl Iterator<Item = [String; 6]> {
+        self.counts().into_iter().map(|it| {
+            let numbers = [it.cases, it.passed, it.differs, it.not_supported, it.not_settled];
+            let [cases, passed, differs, not_supported, not_settled] =
+                numbers.map(|number| number.to_string());
+            [it.area, cases, passed, differs, not_supported, not_settled]
+        })
+    }
+}
+
+/// A result as an item of a list in Markdown.
+fn item(result: &CaseResult) -> String {
+    let mut text =
+        format!("- `{}`: {} ({})\n", result.name, result.title, result.sources.join(", "));
+    let mut line = |name: &str, value: &str| {
+        // A line break would end the item.
+        let value = printable(value).replace('`', "'");
+        let _ = writeln!(text, "  - {name}: `{value}`");
+    };
+    match &result.outcome {
+        Outcome::Passed => {}
+        Outcome::Differs(difference) => {
+            line("request", &difference.request);
+            line("expected", &difference.expected);
+            line("got", &difference.got);
+        }
+        Outcome::NotSupported { got } => line("got", got),
+        Outcome::NotSettled { answer } => line("answer", answer),
+    }
+    text
+}
+
+/// A text of a server without control characters.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::super::Difference;
+    use super::*;
+
+    fn report() -> Report {
+        let result = |name: &str, outcome| CaseResult {
+            name: name.to_owned(),
+            title: "The rule".to_owned(),
+            sources: vec!["a page".to_owned()],
+            outcome,
+        };
+        let difference = Difference {
+            request: "GET /{table}".to_owned(),
+            expected: "200".to_owned(),
+            got: "400\u{1b}[31m\n`".to_owned(),
+        };
+        Report {
+            endpoint: "http://h/one".to_owned(),
+            dialect: "storage",
+            started: "2026-11-27".to_owned(),
+            results: vec![
+                result("a/one", Outcome::Passed),
+                result("a/two", Outcome::Differs(difference)),
+                result("b/one", Outcome::NotSupported { got: "501".to_owned() }),
+                result("b/two", Outcome::NotSettled { answer: "200".to_owned() }),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_table_has_the_counts_of_each_area() {
+        let table = report().to_table();
+        let rows: Vec<Vec<_>> =
+            table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows[1], ["a", "2", "1", "1", "0", "0"]);
+        assert_eq!(rows[2], ["b", "2", "0", "0", "1", "1"]);
+        assert_eq!(rows[3], ["all", "4", "1", "1", "1", "1"]);
+    }
+
+    #[test]
+    fn markdown_lists_what_did_not_pass_without_control_characters() {
+        let text = report().to_markdown();
+        assert!(text.contains("| all | 4 | 1 | 1 | 1 | 1 |"), "{text}");
+        assert!(
+            text.contains("- `a/two`: The rule (a page)\n  - request: `GET /{table}`\n"),
+            "{text}"
+        );
+        assert!(text.contains("  - got: `400 [31m '`\n"), "{text}");
+        assert!(text.contains("## Not supported") && text.contains("## Not settled"), "{text}");
+        assert!(!text.contains("a/one"), "{text}");
+    }
+
+    #[test]
+    fn json_has_every_result() {
+        let value: serde_json::Value = serde_json::from_str(&report().to_json()).unwrap();
+        assert_eq!(value["results"].as_array().unwrap().len(), 4);
+        assert_eq!(value["results"][1]["outcome"], "differs");
+        assert_eq!(value["results"][1]["expected"], "200");
+    }
+}

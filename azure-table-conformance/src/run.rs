@@ -1,0 +1,183 @@
+//! The runner: it sends the requests of cases and compares the responses.
+
+mod check;
+mod json;
+mod multipart;
+mod request;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use crate::case::{Case, Values};
+use crate::report::{CaseResult, Outcome, Report};
+use crate::wire::{Connection, Response, Server};
+
+use self::request::Sent;
+
+/// The cases that are run.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    patterns: Vec<String>,
+}
+
+impl Selection {
+    /// Selects the cases whose name has one of these texts; all cases if there are none.
+    pub fn new(patterns: impl IntoIterator<Item = String>) -> Self {
+        Self { patterns: patterns.into_iter().collect() }
+    }
+
+    /// Whether a case of a server with this dialect is selected.
+    pub fn has(&self, case: &Case, server: &Server) -> bool {
+        let is_named = |pattern: &String| case.name.contains(pattern.as_str());
+        case.applies_to(server.dialect)
+            && (self.patterns.is_empty() || self.patterns.iter().any(is_named))
+    }
+}
+
+/// A run on a server. It knows what to remove from it.
+#[derive(Debug)]
+pub struct Run<'s> {
+    server: &'s Server,
+    /// How the names of the run's tables begin.
+    prefix: String,
+    /// The tables that may exist.
+    tables: Vec<String>,
+    /// The settings of the service from before a case that changes them.
+    properties: Option<String>,
+}
+
+impl<'s> Run<'s> {
+    /// Creates a run. Nothing is sent yet.
+    pub fn new(server: &'s Server) -> Self {
+        // Without randomness, the time distinguishes runs.
+        let id = getrandom::u32().unwrap_or_else(|_| chrono::Utc::now().timestamp_subsec_nanos());
+        let prefix = format!("{}{id:08x}n", server.prefix);
+        Self { server, prefix, tables: Vec::new(), properties: None }
+    }
+
+    /// Runs the selected cases one after another, and calls `on_result` after each. After an interruption, which drops the
+    /// future, [`clean_up`](Self::clean_up) removes what is left.
+    pub async fn cases(
+        &mut self,
+        cases: &[Case],
+        selection: &Selection,
+        mut on_result: impl FnMut(&CaseResult),
+    ) -> Report {
+        let mut report = Report::new(self.server);
+        for (number, case) in cases.iter().enumerate() {
+            if !selection.has(case, self.server) {
+                continue;
+            }
+            let result = CaseResult::new(case, self.case(number, case).await);
+            on_result(&result);
+            report.results.push(result);
+        }
+        report
+    }
+
+    async fn case(&mut self, number: usize, case: &Case) -> Outcome {
+        let mut values = Values::new(self.server, &format!("{}{number}", self.prefix));
+        let mut connection = Connection::new(self.server);
+        self.tables.extend(case.tables().map(|word| values.table(word)));
+        let outcome = match self.prepare(case, &values, &mut connection).await {
+            Ok(()) => steps(case, &mut values, &mut connection).await,
+            Err(outcome) => outcome,
+        };
+        // What could not be removed stays listed, and is tried again at the end.
+        drop(self.clean_up().await);
+        outcome
+    }
+
+    async fn prepare(
+        &mut self,
+        case: &Case,
+        values: &Values<'_>,
+        connection: &mut Connection<'_>,
+    ) -> Result<(), Outcome> {
+        for word in case.tables().filter(|word| word.starts_with("table")) {
+            let body = format!("{{\"TableName\":\"{}\"}}", values.table(word));
+            setup::send(values, connection, Sent::create("/Tables", &body)).await?;
+        }
+        for row in &case.rows {
+            setup::send(values, connection, Sent::create("/{table}", row)).await?;
+        }
+        if case.restores_properties {
+            let read = setup::send(values, connection, Sent::get(setup::PROPERTIES)).await?;
+            self.properties = Some(read.body);
+        }
+        Ok(())
+    }
+
+    /// Removes the tables of the run and restores the settings of the service. Returns the tables that could not be
+    /// removed.
+    pub async fn clean_up(&mut self) -> Result<(), Vec<String>> {
+        let values = Values::new(self.server, &self.prefix);
+        let mut connection = Connection::new(self.server);
+        if let Some(properties) = &self.properties {
+            let put = Sent::put_xml(setup::PROPERTIES, properties);
+            if setup::send(&values, &mut connection, put).await.is_ok() {
+                self.properties = None;
+            }
+        }
+        let mut left = Vec::new();
+        for table in std::mem::take(&mut self.tables) {
+            let delete = Sent::delete(&format!("/Tables('{table}')"));
+            let response = match request::build(&delete, &values) {
+                Ok(request) => connection.send(request).await,
+                Err(error) => Err(error),
+            };
+            if !response.is_ok_and(|it| it.status == 204 || it.status == 404) {
+                left.push(table);
+            }
+        }
+        self.tables.clone_from(&left);
+        if left.is_empty() { Ok(()) } else { Err(left) }
+    }
+}
+
+/// Sends the requests of a case until a response differs.
+async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection<'_>) -> Outcome {
+    let mut answer = None;
+    for step in &case.steps {
+        let response = match request::build(&Sent::of(step), values) {
+            Ok(request) => connection.send(request).await,
+            Err(error) => Err(error),
+        };
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return Outcome::differs(step, step.expected[0].to_string(), error),
+        };
+        let mut differences = Vec::new();
+        for expected in &step.expected {
+            match check::check(expected, &response, values) {
+                Ok(()) => {
+                    answer = Some(expected.to_string());
+                    differences.clear();
+                    break;
+                }
+                Err(difference) => differences.push(difference),
+            }
+        }
+        if differences.is_empty() {
+            continue;
+        }
+        if !case.is_settled && step.expected.len() > 1 {
+            return Outcome::NotSettled { answer: format!("another one: {}", brief(&response)) };
+        }
+        if response.status == 501 {
+            return Outcome::NotSupported { got: brief(&response) };
+        }
+        let difference = differences.swap_remove(0);
+        return Outcome::differs(step, difference.expected, difference.got);
+    }
+    match answer {
+        Some(answer) if !case.is_settled => Outcome::NotSettled { answer },
+        _ => Outcome::Passed,
+    }
+}
+
+/// A response in a line.
+fn brief(response: &Response) -> String {
+    let body: String = response.body.chars().take(300).collect();
+    format!("{} {body}", response.status).trim_end().to_owned()
+}

@@ -1,0 +1,31 @@
+//! The requests of the runner itself, before and after those of a case.
+
+use super::request::{self, Sent};
+use crate::case::Values;
+use crate::report::{Difference, Outcome};
+use crate::wire::{Connection, Response};
+
+pub(super) const PROPERTIES: &str = "/?restype=service&comp=properties";
+
+/// Sends a request that must succeed.
+pub(super) async fn send(
+    values: &Values<'_>,
+    connection: &mut Connection<'_>,
+    sent: Sent<'_>,
+) -> Result<Response, Outcome> {
+    let line = sent.line();
+    let response = match request::build(&sent, values) {
+        Ok(request) => connection.send(request).await,
+        Err(error) => Err(error),
+    };
+    let failure = match response {
+        Ok(response) if (200..300).contains(&response.status) => return Ok(response),
+        Ok(response) if response.status == 501 => {
+            return Err(Outcome::NotSupported { got: super::brief(&response) });
+        }
+        Ok(response) => super::brief(&response),
+        Err(error) => error,
+    };
+    let expected = "success of the set-up".to_owned();
+    Err(Outcome::Differs(Difference { request: line, expected, got: failure }))
+}

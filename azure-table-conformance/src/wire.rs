@@ -1,0 +1,13 @@
+//! Requests and responses as bytes on the wire: HTTP over hyper and signatures by this crate. Nothing here uses the client,
+//! so a fault of the client cannot hide a fault of a server.
+
+mod connection;
+mod server;
+mod sign;
+mod target;
+mod tls;
+
+pub(crate) use connection::{Connection, Request, Response};
+pub use server::{Dialect, Server, ServerError};
+pub(crate) use sign::{Key, SignedRequest, string_of_sas};
+pub(crate) use target::{encoded, encoded_target, parameters};
