@@ -31,6 +31,8 @@ pub struct Case {
     pub(crate) dialects: Vec<Dialect>,
     /// Whether the case changes the settings of the service, which are restored afterwards.
     pub(crate) restores_properties: bool,
+    /// Whether the lines of batches end without a carriage return.
+    pub(crate) has_bare_lines: bool,
     /// The bodies of the entities in `{table}`.
     pub(crate) rows: Vec<String>,
     pub(crate) steps: Vec<Step>,
@@ -50,8 +52,9 @@ impl Case {
     /// The words of [`TABLES`] that the requests have.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> {
         let is_used = |word: &str| {
-            let name = format!("{{{word}}}");
-            self.sent().any(|text| text.contains(&name)) || word == "table" && !self.rows.is_empty()
+            let names = [format!("{{{word}}}"), format!("{{upper:{word}}}")];
+            let is_named = self.sent().any(|text| names.iter().any(|name| text.contains(name)));
+            is_named || word == "table" && !self.rows.is_empty()
         };
         TABLES.into_iter().filter(move |word| is_used(word))
     }

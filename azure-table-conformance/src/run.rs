@@ -139,7 +139,7 @@ impl<'s> Run<'s> {
 async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection<'_>) -> Outcome {
     let mut answer = None;
     for step in &case.steps {
-        let response = match request::build(&Sent::of(step), values) {
+        let response = match request::build(&Sent::of(case, step), values) {
             Ok(request) => connection.send(request).await,
             Err(error) => Err(error),
         };

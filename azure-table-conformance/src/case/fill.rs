@@ -55,6 +55,7 @@ impl<'s> Values<'s> {
             "date" => {
                 (self.now + offset(argument)?).format("%a, %d %b %Y %H:%M:%S GMT").to_string()
             }
+            "upper" => self.get(argument)?.to_uppercase(),
             "repeat" => {
                 let (text, times) = argument.rsplit_once(':')?;
                 text.repeat(times.parse().ok()?)
@@ -165,6 +166,7 @@ mod tests {
             ("/{table}()", "/t1t0()"),
             ("{\"a\":{\"b\":{}}}", "{\"a\":{\"b\":{}}}"),
             ("{endpoint}/{name}", "http://h:1/one/t1t2"),
+            ("{upper:table}", "T1T0"),
             ("{repeat:ab:3}", "ababab"),
             ("{repeat:a:b:2}", "a:ba:b"),
             ("{each:1-3:\"P#\":#,}", "\"P1\":1,\"P2\":2,\"P3\":3"),

@@ -55,6 +55,7 @@ impl<'t> Reader<'t> {
             is_settled: true,
             dialects: vec![Dialect::Storage],
             restores_properties: false,
+            has_bare_lines: false,
             rows: Vec::new(),
             steps: Vec::new(),
         };
@@ -65,6 +66,7 @@ impl<'t> Reader<'t> {
                 ("row", _) => case.rows.push(value.to_owned()),
                 ("status", "not settled") => case.is_settled = false,
                 ("restores", "service properties") => case.restores_properties = true,
+                ("line-ends", "LF") => case.has_bare_lines = true,
                 ("dialect", "cosmos") => case.dialects = vec![Dialect::Cosmos],
                 ("dialect", "both") => case.dialects = vec![Dialect::Storage, Dialect::Cosmos],
                 _ => return Err(format!("unknown field or value: {line}")),

@@ -70,7 +70,7 @@ fn body(
         ExpectedBody::Lines(lines) => {
             let found = without_spaces(&response.body);
             for line in lines {
-                if !line.is_in(&found, values) {
+                if !line.is_in(&response.body, values) && !line.is_in(&found, values) {
                     return Err(Found::new(values.shown(line.text()), brief(response)));
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::case::{Step, Values};
+use crate::case::{Case, Step, Values};
 use crate::wire::{
     Key, Request, SignedRequest, encoded, encoded_target, parameters, string_of_sas,
 };
@@ -23,11 +23,13 @@ pub(super) struct Sent<'c> {
     target: Cow<'c, str>,
     headers: Cow<'c, [(String, Option<String>)]>,
     body: &'c str,
+    has_bare_lines: bool,
 }
 
 impl<'c> Sent<'c> {
-    pub(super) fn of(step: &'c Step) -> Self {
+    pub(super) fn of(case: &Case, step: &'c Step) -> Self {
         Self {
+            has_bare_lines: case.has_bare_lines,
             method: &step.method,
             target: step.target.as_str().into(),
             headers: step.headers.as_slice().into(),
@@ -36,7 +38,7 @@ impl<'c> Sent<'c> {
     }
 
     fn new(method: &'c str, target: impl Into<Cow<'c, str>>, body: &'c str) -> Self {
-        Self { method, target: target.into(), headers: Cow::default(), body }
+        Self { method, target: target.into(), headers: Cow::default(), body, has_bare_lines: false }
     }
 
     pub(super) fn create(target: &'c str, body: &'c str) -> Self {
@@ -88,7 +90,10 @@ pub(super) fn build(sent: &Sent<'_>, values: &Values<'_>) -> Result<Request, Str
         }
     }
     let mut body = values.fill(sent.body)?;
-    if header(&headers, "content-type").starts_with("multipart/mixed; boundary") {
+    let is_batch = header(&headers, "content-type").starts_with("multipart/mixed");
+    if is_batch && sent.has_bare_lines {
+        body.push('\n');
+    } else if is_batch {
         body = body.replace('\n', "\r\n") + "\r\n";
     }
     let mut request =
@@ -196,5 +201,6 @@ mod tests {
         let headers = vec![("Content-Type".to_owned(), kind)];
         let sent = Sent { headers: headers.into(), ..Sent::create("/$batch", "--b\n\n--b--") };
         assert_eq!(built(&sent).body, "--b\r\n\r\n--b--\r\n");
+        assert_eq!(built(&Sent { has_bare_lines: true, ..sent }).body, "--b\n\n--b--\n");
     }
 }
