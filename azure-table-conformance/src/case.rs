@@ -5,12 +5,13 @@ mod files;
 mod fill;
 mod parse;
 mod pattern;
+mod recorded;
 
 use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use fill::{TABLES, Values};
+pub(crate) use fill::Values;
 pub(crate) use parse::parse;
 pub(crate) use pattern::Pattern;
 
@@ -49,14 +50,13 @@ impl Case {
         self.dialects.contains(&dialect)
     }
 
-    /// The words of [`TABLES`] that the requests have.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> {
-        let is_used = |word: &str| {
-            let names = [format!("{{{word}}}"), format!("{{upper:{word}}}")];
-            let is_named = self.sent().any(|text| names.iter().any(|name| text.contains(name)));
-            is_named || word == "table" && !self.rows.is_empty()
-        };
-        TABLES.into_iter().filter(move |word| is_used(word))
+    /// The words that name the case's tables, each once.
+    pub(crate) fn tables(&self) -> Vec<&str> {
+        let of_rows = if self.rows.is_empty() { None } else { Some("table") };
+        let mut words: Vec<_> = self.sent().flat_map(fill::tables_in).chain(of_rows).collect();
+        words.sort_unstable();
+        words.dedup();
+        words
     }
 
     /// All texts that are sent.
@@ -138,11 +138,12 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Returns all cases, in the order of their files.
+/// Returns all cases: those of the files in their order, then the recordings.
 pub fn cases() -> Result<Vec<Case>, ParseError> {
     let mut all = Vec::new();
     for (area, text) in files::FILES {
         all.extend(parse(area, text)?);
     }
+    all.extend(recorded::cases()?);
     Ok(all)
 }

@@ -125,12 +125,18 @@ impl Report {
         self.results.iter().any(|result| matches!(result.outcome, Outcome::Differs(_)))
     }
 
-    /// The counts of each area in the order of the cases, and those of `all`.
+    /// The counts of each area in the order of the cases, those of `all`, and those of the recordings, which `all` does not
+    /// include.
     pub fn counts(&self) -> Vec<AreaCounts> {
         let mut areas: Vec<AreaCounts> = Vec::new();
         let mut all = AreaCounts::new("all");
+        let mut recorded = AreaCounts::new(RECORDED);
         for result in &self.results {
             let area = result.name.split('/').next().unwrap_or_default();
+            if area == RECORDED {
+                recorded.add(&result.outcome);
+                continue;
+            }
             if areas.last().is_none_or(|last| last.area != area) {
                 areas.push(AreaCounts::new(area));
             }
@@ -139,9 +145,13 @@ impl Report {
             }
         }
         areas.push(all);
+        areas.extend((recorded.cases > 0).then_some(recorded));
         areas
     }
 }
+
+/// The area of the recordings.
+const RECORDED: &str = "recorded";
 
 impl AreaCounts {
     fn new(area: &str) -> Self {

@@ -2,7 +2,6 @@
 
 mod check;
 mod json;
-mod multipart;
 mod request;
 mod setup;
 #[cfg(test)]
@@ -78,7 +77,7 @@ impl<'s> Run<'s> {
     async fn case(&mut self, number: usize, case: &Case) -> Outcome {
         let mut values = Values::new(self.server, &format!("{}{number}", self.prefix));
         let mut connection = Connection::new(self.server);
-        self.tables.extend(case.tables().map(|word| values.table(word)));
+        self.tables.extend(case.tables().into_iter().map(|word| values.table(word)));
         let outcome = match self.prepare(case, &values, &mut connection).await {
             Ok(()) => steps(case, &mut values, &mut connection).await,
             Err(outcome) => outcome,
@@ -94,7 +93,7 @@ impl<'s> Run<'s> {
         values: &Values<'_>,
         connection: &mut Connection<'_>,
     ) -> Result<(), Outcome> {
-        for word in case.tables().filter(|word| word.starts_with("table")) {
+        for word in case.tables().into_iter().filter(|word| word.starts_with("table")) {
             let body = format!("{{\"TableName\":\"{}\"}}", values.table(word));
             setup::send(values, connection, Sent::create("/Tables", &body)).await?;
         }

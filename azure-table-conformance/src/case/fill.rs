@@ -4,13 +4,23 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::wire::Server;
+use crate::wire::{Server, encoded};
 
 /// The names that the signing of a request replaces.
 const SIGNATURES: [&str; 5] = ["sign", "sign-lite", "wrong-sign", "sas", "wrong-sas"];
 
-/// The names of tables. The runner creates the first two, and deletes all of them.
-pub(crate) const TABLES: [&str; 4] = ["table", "table2", "name", "name2"];
+/// Whether a word names a table of the case: `table`, `table2` and so on, which the runner creates, or `name`, `name2` and so
+/// on, which it does not. It deletes all of them.
+fn is_table(word: &str) -> bool {
+    let word = word.trim_end_matches(|last: char| last.is_ascii_digit());
+    word == "table" || word == "name"
+}
+
+/// The words in a text that name tables.
+pub(super) fn tables_in(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.split('{').skip(1).filter_map(|rest| Some(name(rest)?.0));
+    names.map(|name| name.strip_prefix("upper:").unwrap_or(name)).filter(|name| is_table(name))
+}
 
 /// The values of a case while it runs.
 #[derive(Debug)]
@@ -44,7 +54,7 @@ impl<'s> Values<'s> {
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         let (word, argument) = name.split_once(':').unwrap_or((name, ""));
         Some(match word {
-            _ if TABLES.contains(&word) => self.table(word),
+            _ if is_table(word) => self.table(word),
             "account" => self.server.account.clone(),
             "endpoint" => self.server.endpoint(),
             "path" => self.server.path.clone(),
@@ -67,34 +77,41 @@ impl<'s> Values<'s> {
 
     /// The name of a table.
     pub(crate) fn table(&self, word: &str) -> String {
-        let suffix = TABLES.iter().position(|known| *known == word).unwrap_or_default();
-        format!("{}t{suffix}", self.tables)
+        format!("{}{word}", self.tables)
     }
 
     /// Replaces the names in a text by their values; those of signatures stay. Fails with the name that has no value.
     pub(crate) fn fill(&self, text: &str) -> Result<String, String> {
+        self.replace(text, &|value| value)
+    }
+
+    /// Replaces the names in a target. The values of a response are encoded.
+    pub(crate) fn fill_target(&self, text: &str) -> Result<String, String> {
+        self.replace(text, &|value| encoded(&value))
+    }
+
+    fn replace(&self, text: &str, bound: &dyn Fn(String) -> String) -> Result<String, String> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
             filled.push_str(&rest[..at]);
             rest = &rest[at + 1..];
-            match name(rest) {
-                Some((name, after)) if SIGNATURES.contains(&name) => {
-                    filled.extend(["{", name, "}"]);
-                    rest = after;
-                }
-                Some((name, after)) => {
-                    let value = self.get(name).ok_or_else(|| format!("{{{name}}} has no value"))?;
-                    // The text of a repetition has names too.
-                    filled.push_str(&if name.starts_with("each:") {
-                        self.fill(&value)?
-                    } else {
-                        value
-                    });
-                    rest = after;
-                }
-                None => filled.push('{'),
+            let Some((name, after)) = name(rest) else {
+                filled.push('{');
+                continue;
+            };
+            rest = after;
+            if SIGNATURES.contains(&name) {
+                filled.extend(["{", name, "}"]);
+                continue;
             }
+            let value = self.get(name).ok_or_else(|| format!("{{{name}}} has no value"))?;
+            filled.push_str(&match () {
+                // The text of a repetition has names too.
+                () if name.starts_with("each:") => self.replace(&value, bound)?,
+                () if self.bound.contains_key(name) => bound(value),
+                () => value,
+            });
         }
         filled.push_str(rest);
         Ok(filled)
@@ -163,16 +180,16 @@ mod tests {
     #[test]
     fn names_are_replaced() {
         for (text, expected) in [
-            ("/{table}()", "/t1t0()"),
+            ("/{table}()", "/t1table()"),
             ("{\"a\":{\"b\":{}}}", "{\"a\":{\"b\":{}}}"),
-            ("{endpoint}/{name}", "http://h:1/one/t1t2"),
-            ("{upper:table}", "T1T0"),
+            ("{endpoint}/{name}", "http://h:1/one/t1name"),
+            ("{upper:table}", "T1TABLE"),
             ("{repeat:ab:3}", "ababab"),
             ("{repeat:a:b:2}", "a:ba:b"),
             ("{each:1-3:\"P#\":#,}", "\"P1\":1,\"P2\":2,\"P3\":3"),
             (
                 "{each:1-2:{\"A\":{\"T\":\"{table}\"}}}",
-                "{\"A\":{\"T\":\"t1t0\"}}{\"A\":{\"T\":\"t1t0\"}}",
+                "{\"A\":{\"T\":\"t1table\"}}{\"A\":{\"T\":\"t1table\"}}",
             ),
             ("{account}:{sign}", "one:{sign}"),
             ("{", "{"),

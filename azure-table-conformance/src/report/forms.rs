@@ -118,6 +118,7 @@ mod tests {
                 result("a/two", Outcome::Differs(difference)),
                 result("b/one", Outcome::NotSupported { got: "501".to_owned() }),
                 result("b/two", Outcome::NotSettled { answer: "200".to_owned() }),
+                result("recorded/set/one", Outcome::Passed),
             ],
         }
     }
@@ -130,6 +131,7 @@ mod tests {
         assert_eq!(rows[1], ["a", "2", "1", "1", "0", "0"]);
         assert_eq!(rows[2], ["b", "2", "0", "0", "1", "1"]);
         assert_eq!(rows[3], ["all", "4", "1", "1", "1", "1"]);
+        assert_eq!(rows[4], ["recorded", "1", "1", "0", "0", "0"]);
     }
 
     #[test]
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn json_has_every_result() {
         let value: serde_json::Value = serde_json::from_str(&report().to_json()).unwrap();
-        assert_eq!(value["results"].as_array().unwrap().len(), 4);
+        assert_eq!(value["results"].as_array().unwrap().len(), 5);
         assert_eq!(value["results"][1]["outcome"], "differs");
         assert_eq!(value["results"][1]["expected"], "200");
     }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{brief, json, multipart};
+use super::{brief, json};
 use crate::case::{Expected, ExpectedBody, Values};
-use crate::wire::Response;
+use crate::wire::{self, Response};
 
 /// What was expected instead of what.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn without_spaces(text: &str) -> String {
 }
 
 fn parts(expected: &[Expected], response: &Response, values: &mut Values<'_>) -> Result<(), Found> {
-    let Some(found) = multipart::parts(response) else {
+    let Some(found) = wire::parts(response) else {
         return Err(Found::new("a multipart body", brief(response)));
     };
     for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {

@@ -72,7 +72,7 @@ impl<'c> Sent<'c> {
 /// Builds the request that is sent.
 pub(super) fn build(sent: &Sent<'_>, values: &Values<'_>) -> Result<Request, String> {
     let server = values.server();
-    let target = format!("{}{}", server.path, values.fill(&sent.target)?);
+    let target = format!("{}{}", server.path, values.fill_target(&sent.target)?);
     let target = encoded_target(&with_sas(&target, values));
     let mut headers = Vec::new();
     for (name, value) in sent.headers.iter() {
@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn a_request_has_the_usual_headers_and_a_signature() {
         let request = built(&Sent::create("/{table} x", "{}"));
-        assert_eq!(request.target, "/one/tt0%20x");
+        assert_eq!(request.target, "/one/ttable%20x");
         let value = |name| header(&request.headers, name);
         assert_eq!(value("content-type"), "application/json");
         assert_eq!(value("x-ms-version"), "2019-02-02");
-        let text = format!("POST\n\napplication/json\n{}\n/one/one/tt0%20x", value("x-ms-date"));
+        let text = format!("POST\n\napplication/json\n{}\n/one/one/ttable%20x", value("x-ms-date"));
         let signature = Key::from_base64("a2V5").unwrap().sign(&text);
         assert_eq!(value("authorization"), format!("SharedKey one:{signature}"));
     }

@@ -189,17 +189,17 @@ async fn a_case_has_its_own_tables_and_removes_them() {
         GET /{name}\nX: {table2}\n=> 200\n\n{\"A\":1}\n";
     assert_eq!(run(&fake, text).await, Outcome::Passed);
     let lines = fake.received();
-    let table = lines[2].strip_prefix("POST /one/").unwrap().trim_end_matches('0').to_owned();
+    let table = lines[2].strip_prefix("POST /one/").unwrap().trim_end_matches("table").to_owned();
     let expected: Vec<_> = [
         "POST /one/Tables",
         "POST /one/Tables",
-        "POST /one/{}0",
+        "POST /one/{}table",
         "GET /one/?restype=service&comp=properties",
-        "GET /one/{}2",
+        "GET /one/{}name",
         "PUT /one/?restype=service&comp=properties",
-        "DELETE /one/Tables('{}0')",
-        "DELETE /one/Tables('{}1')",
-        "DELETE /one/Tables('{}2')",
+        "DELETE /one/Tables('{}name')",
+        "DELETE /one/Tables('{}table')",
+        "DELETE /one/Tables('{}table2')",
     ]
     .map(|line| line.replace("{}", &table))
     .into();

@@ -1,10 +1,12 @@
 //! The responses to the operations of a batch.
 
-use crate::wire::Response;
+use super::Response;
 
 /// Returns the responses in a multipart response, or `None` if it is malformed.
-pub(super) fn parts(response: &Response) -> Option<Vec<Response>> {
-    let text = response.body.replace("\r\n", "\n");
+pub(crate) fn parts(response: &Response) -> Option<Vec<Response>> {
+    // Spaces may follow a boundary.
+    let lines = response.body.lines().map(str::trim_end);
+    let text = lines.collect::<Vec<_>>().join("\n") + "\n";
     let mut parts = Vec::new();
     for section in sections(&text, response.header("content-type")?)? {
         let (headers, body) = head(section)?;
