@@ -76,6 +76,7 @@ failures! {
     Operation:
     atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
     authorization_failure: FORBIDDEN, "AuthorizationFailure", "This request is not authorized to perform this operation.";
+    both_conditions: BAD_REQUEST, "InvalidInput", "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time. Please specify either one of the headers or none of them.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
     cors_preflight: FORBIDDEN, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.";
     different_partitions: BAD_REQUEST, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.";
@@ -136,6 +137,13 @@ impl Failure {
             "The etag value '{value}' specified in one of the request headers is not valid. \
              Please make sure only one etag value is specified and is valid."
         );
+        Self { message: message.into(), ..Self::invalid_input() }
+    }
+
+    /// The verb cannot have `If-None-Match`.
+    pub(super) fn if_none_match(verb: &str) -> Self {
+        let message =
+            format!("If-None-Match HTTP header cannot be specified for {verb} operations.");
         Self { message: message.into(), ..Self::invalid_input() }
     }
 

@@ -351,6 +351,7 @@ impl<'a> RawRequest<'a> {
 
     /// The condition in `If-Match`, which is one ETag or `*`.
     pub(super) fn condition(&self) -> Result<Precondition<'_>, Failure> {
+        self.check_if_none_match()?;
         let (value, is_single) = match self.headers.single(&header::IF_MATCH) {
             Ok(None) => return Ok(Precondition::None),
             Ok(Some(value)) => (value, true),
@@ -364,6 +365,23 @@ impl<'a> RawRequest<'a> {
                 Ok(Precondition::ETag(text))
             }
             _ => Err(Failure::invalid_etag(text)),
+        }
+    }
+
+    /// Checks `If-None-Match`, which PUT and DELETE cannot have, and no request next to `If-Match` ([Table Storage error
+    /// codes][codes]).
+    ///
+    /// [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
+    fn check_if_none_match(&self) -> Result<(), Failure> {
+        if !self.headers.contains(&header::IF_NONE_MATCH) {
+            return Ok(());
+        }
+        if self.headers.contains(&header::IF_MATCH) {
+            return Err(Failure::both_conditions());
+        }
+        match self.verb()?.as_str() {
+            verb @ ("PUT" | "DELETE") => Err(Failure::if_none_match(verb)),
+            _ => Ok(()),
         }
     }
 

@@ -325,3 +325,26 @@ fn a_repeated_signature_and_a_signature_beside_a_header_are_refused() {
     let both = get(&query, &[version, lite, ("x-ms-date", DATE)]);
     assert_eq!(both, (400, "InvalidAuthenticationInfo".into()));
 }
+
+#[test]
+fn puts_and_deletions_have_no_if_none_match() {
+    let service = loose();
+    send(&service, "PUT", ENTITY, &[], r#"{"A":1}"#);
+    let (any, none) = (("if-match", "*"), ("if-none-match", "*"));
+    let put = "If-None-Match HTTP header cannot be specified for PUT operations.";
+    let delete = "If-None-Match HTTP header cannot be specified for DELETE operations.";
+    let both = "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time.";
+    for (verb, headers, message) in [
+        ("PUT", &[none][..], put),
+        ("DELETE", &[none], delete),
+        ("PUT", &[any, none], both),
+        ("MERGE", &[any, none], both),
+        ("DELETE", &[any, none], both),
+    ] {
+        let response = send(&service, verb, ENTITY, headers, "{}");
+        assert_eq!(code(&response), (400, "InvalidInput".into()), "{verb} {headers:?}");
+        assert!(text(&response).contains(message), "{}", text(&response));
+    }
+    let read = send(&service, "GET", ENTITY, &[none], "");
+    assert!(text(&read).contains(r#""A":1"#), "{}", text(&read));
+}
