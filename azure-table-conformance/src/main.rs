@@ -60,7 +60,12 @@ async fn run(options: &Options, cases: &[Case], selection: &Selection) -> Result
     for path in &options.reports {
         write(path, &report)?;
     }
-    Ok(if report.differs() { DIFFERS } else { 0 })
+    let Some(known) = &options.known else { return Ok(if report.differs() { DIFFERS } else { 0 }) };
+    let changes = report.compare(known);
+    for change in &changes {
+        print(&format!("{change}\n"))?;
+    }
+    Ok(if changes.is_empty() { 0 } else { DIFFERS })
 }
 
 /// Prints a case that did not pass.

@@ -1,6 +1,6 @@
 //! The arguments of the program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use azure_table_conformance::{Dialect, Server};
@@ -26,13 +26,15 @@ Options:
   --only TEXT           only cases whose name has this text; may be repeated
   --report FILE         writes a report, as JSON if the name ends with .json, otherwise as
                         Markdown; may be repeated
+  --known FILE          expects that the cases in this list differ, and no others: a name and a tab
+                        in each line
   --ca FILE             trusts the certificates of this PEM file too
   --timeout SECONDS     the time limit of a request; by default 30
   --table-prefix TEXT   how the names of tables begin; by default `conformance`
   --list                prints the names of all cases
   --help, --version
 
-Exit codes: 0 if nothing differs, 1 if a case differs, 2 for wrong arguments, 130 after Ctrl-C.
+Exit codes: 0 if nothing differs (with --known: nothing else), 1 if a case differs, 2 for wrong arguments, 130 after Ctrl-C.
 ";
 
 /// What the program does.
@@ -57,6 +59,8 @@ pub(crate) struct Options {
     pub(crate) only: Vec<String>,
     /// The files of the report.
     pub(crate) reports: Vec<PathBuf>,
+    /// The text of the list of known differences.
+    pub(crate) known: Option<String>,
 }
 
 /// The options of a server as they are given.
@@ -74,7 +78,7 @@ struct Given {
 /// Reads the arguments.
 pub(crate) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     let mut given = Given::default();
-    let (mut only, mut reports) = (Vec::new(), Vec::new());
+    let (mut only, mut reports, mut known) = (Vec::new(), Vec::new(), None);
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
@@ -86,13 +90,14 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
             Arg::Long("dialect") => given.dialect = Some(parser.value()?.string()?),
             Arg::Long("only") => only.push(parser.value()?.string()?),
             Arg::Long("report") => reports.push(PathBuf::from(parser.value()?)),
+            Arg::Long("known") => known = Some(list(&PathBuf::from(parser.value()?))?),
             Arg::Long("ca") => given.ca = Some(PathBuf::from(parser.value()?)),
             Arg::Long("timeout") => given.timeout = Some(parser.value()?.parse()?),
             Arg::Long("table-prefix") => given.prefix = Some(parser.value()?.string()?),
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Command::Run(Box::new(Options { server: given.server()?, only, reports })))
+    Ok(Command::Run(Box::new(Options { server: given.server()?, only, reports, known })))
 }
 
 /// A key, or that in the variable of `env:NAME`.
@@ -101,6 +106,10 @@ fn key(text: String) -> Result<String, lexopt::Error> {
         None => Ok(text),
         Some(name) => std::env::var(name).map_err(|_| error(format!("--key: {name} is not set"))),
     }
+}
+
+fn list(path: &Path) -> Result<String, lexopt::Error> {
+    std::fs::read_to_string(path).map_err(|it| error(format!("--known {}: {it}", path.display())))
 }
 
 impl Given {
@@ -185,6 +194,7 @@ mod tests {
             (format!("{base} --timeout x"), "invalid digit"),
             (format!("{base} --table-prefix 1"), "prefix of tables"),
             (format!("{base} --ca /none/such"), "--ca /none/such"),
+            (format!("{base} --known /none/such"), "--known /none/such"),
             (format!("{base} --account a/b"), "account name"),
             (format!("{base} more"), "unexpected argument"),
             ("--endpoint http://h:1/one".to_owned(), "--key is missing"),

@@ -125,6 +125,24 @@ impl Report {
         self.results.iter().any(|result| matches!(result.outcome, Outcome::Differs(_)))
     }
 
+    /// Compares the cases that differ with a list of their names, the first column of each line. Returns a line for each
+    /// case that is in one of both only.
+    pub fn compare(&self, known: &str) -> Vec<String> {
+        let known: Vec<&str> = known.lines().filter_map(|line| line.split('\t').next()).collect();
+        let line = |result: &CaseResult| {
+            let differs = matches!(result.outcome, Outcome::Differs(_));
+            match (differs, known.contains(&result.name.as_str())) {
+                (true, false) => Some(format!("{} differs, and is not in the list", result.name)),
+                (false, true) => {
+                    let label = result.outcome.label();
+                    Some(format!("{} is in the list, but is {label}", result.name))
+                }
+                _ => None,
+            }
+        };
+        self.results.iter().filter_map(line).collect()
+    }
+
     /// The counts of each area in the order of the cases, those of `all`, and those of the recordings, which `all` does not
     /// include.
     pub fn counts(&self) -> Vec<AreaCounts> {

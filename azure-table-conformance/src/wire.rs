@@ -6,6 +6,10 @@ mod multipart;
 mod server;
 mod sign;
 mod target;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "wire/no_tls.rs"]
 mod tls;
 
 pub(crate) use connection::{Connection, Request, Response};

@@ -11,6 +11,9 @@ use azure_table_client::{
 
 use crate::client::left_out;
 
+/// The rules of the service that Azurite does not follow. `tools/conformance_board` writes it.
+const AZURITE: &str = include_str!("../../differences/azurite.tsv");
+
 /// The server of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
@@ -144,6 +147,17 @@ impl Target {
             println!("left out: {why}");
         }
         why.is_some()
+    }
+
+    /// Whether to leave out a check of a rule that Azurite does not follow. `rule` is a case of the wire, which the list of
+    /// Azurite's differences has.
+    ///
+    /// # Panics
+    /// The list does not have the case.
+    pub(crate) fn differs_on_azurite(&self, rule: &str) -> bool {
+        let is_listed = AZURITE.lines().any(|line| line.split('\t').next() == Some(rule));
+        assert!(is_listed, "{rule} is not in differences/azurite.tsv");
+        self.skips_on_azurite(rule)
     }
 
     /// Whether to leave out a check that Azurite is known to fail; `why` names the fault.

@@ -148,6 +148,17 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_differences_is_compared_both_ways() {
+        assert_eq!(report().compare("a/two\tThe rule\n"), Vec::<String>::new());
+        assert_eq!(report().compare(""), ["a/two differs, and is not in the list"]);
+        let lines = report().compare("a/one\nb/one\tx\na/two\nnot/run\n");
+        assert_eq!(
+            lines,
+            ["a/one is in the list, but is passed", "b/one is in the list, but is not supported",]
+        );
+    }
+
+    #[test]
     fn json_has_every_result() {
         let value: serde_json::Value = serde_json::from_str(&report().to_json()).unwrap();
         assert_eq!(value["results"].as_array().unwrap().len(), 5);

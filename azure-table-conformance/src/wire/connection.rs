@@ -11,7 +11,7 @@ use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::{Server, tls};
+use super::Server;
 
 /// Larger responses are failures.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -105,7 +105,7 @@ async fn connect(server: &Server) -> Result<Sender, Failure> {
     let stream = TcpStream::connect((server.host.as_str(), server.port)).await?;
     stream.set_nodelay(true)?;
     if server.is_https {
-        open(tls::secure(server, stream).await?).await
+        open(server.tls.secure(&server.host, stream).await?).await
     } else {
         open(stream).await
     }

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 
 use super::sign::Key;
+use super::tls::Tls;
 
 /// A service that cases run on.
 #[derive(Debug, Clone)]
@@ -25,7 +24,7 @@ pub struct Server {
     pub(crate) dialect: Dialect,
     pub(crate) timeout: Duration,
     pub(crate) prefix: String,
-    pub(crate) roots: Vec<CertificateDer<'static>>,
+    pub(super) tls: Tls,
 }
 
 /// The service whose rules apply.
@@ -71,7 +70,7 @@ impl Server {
             dialect: Dialect::Storage,
             timeout: Duration::from_secs(30),
             prefix: "conformance".to_owned(),
-            roots: Vec::new(),
+            tls: Tls::default(),
         })
     }
 
@@ -125,12 +124,10 @@ impl Server {
         Ok(self)
     }
 
-    /// Adds trusted certificates in the form of PEM to those of the platform.
+    /// Trusts certificates in the form of PEM besides those of the platform.
     pub fn trust(mut self, pem: &[u8]) -> Result<Self, ServerError> {
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            self.roots.push(certificate.map_err(|_| ServerError::Certificate)?);
-        }
-        if self.roots.is_empty() { Err(ServerError::Certificate) } else { Ok(self) }
+        self.tls = Tls::trusting(pem)?;
+        Ok(self)
     }
 
     /// The URL of the account, without a slash at its end.

@@ -44,5 +44,11 @@ fn a_prefix_is_the_beginning_of_a_name() {
     for bad in ["", "1a", "a-b", &"a".repeat(31)] {
         assert_eq!(server.clone().table_prefix(bad).unwrap_err(), ServerError::TablePrefix);
     }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn trusted_certificates_are_pem() {
+    let server = Server::new("http://one", "one", "a2V5").unwrap();
     assert_eq!(server.trust(b"none").unwrap_err(), ServerError::Certificate);
 }

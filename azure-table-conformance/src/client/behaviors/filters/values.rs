@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{Case, Status, cases, check};
 use crate::client::target::Target;
 
-const EXPONENT: &str = "it finds nothing by a Double literal with an exponent";
-const MILLISECONDS: &str = "it compares date-times by milliseconds, as JavaScript has them";
+const EXPONENT: &str = "literals/double-with-an-exponent";
+const MILLISECONDS: &str = "literals/datetime-ticks";
 
 /// A row with a value of every type that has ends.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -238,7 +238,7 @@ fn on_what_is_only_equal() -> Vec<Case<Extreme>> {
         |b| b.id.ne(Uuid::max()), filter!(Extreme, b => b.id != Uuid::max()), "id ne guid'ffffffff-ffff-ffff-ffff-ffffffffffff'", |r| !r.id.is_max();
         |b| !b.id.eq(&half), filter!(Extreme, b => !(&half == b.id)), "not (id eq guid'80000000-0000-0000-0000-000000000000')", |r| r.n != 6;
         |b| b.id.is_in(IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), filter!(Extreme, b => b.id in IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), "id eq guid'00000000-0000-0000-0000-000000000001' or id eq guid'00000000-0000-0000-0000-0000000000ff'", |r| r.n == 1 || r.n == 2;
-        |b| b.id.eq(Uuid::from_u128(0xff)), filter!(Extreme, b => b.id == Uuid::from_u128(0xff)), "id eq guid'00000000-0000-0000-0000-0000000000FF'", |r| r.n == 2, azurite "it compares GUIDs as text, case and all";
+        |b| b.id.eq(Uuid::from_u128(0xff)), filter!(Extreme, b => b.id == Uuid::from_u128(0xff)), "id eq guid'00000000-0000-0000-0000-0000000000FF'", |r| r.n == 2, azurite "literals/guid-in-capitals";
         |b| b.data.eq(vec![]), filter!(Extreme, b => b.data == vec![]), "data eq X''", |r| r.data.is_empty();
         |b| b.data.eq(vec![0xff, 0]), filter!(Extreme, b => b.data == vec![0xff, 0]), "data eq X'ff00'", |r| r.data == [0xff, 0];
         |b| b.data.ne(vec![0]), filter!(Extreme, b => b.data != vec![0]), "data ne binary'00'", |r| r.data != [0];
