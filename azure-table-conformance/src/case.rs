@@ -24,7 +24,7 @@ pub struct Case {
     pub name: String,
     /// The rule in a sentence.
     pub title: String,
-    /// Where the rule is stated.
+    /// The places that state the rule.
     pub sources: Vec<String>,
     /// Whether the sources settle the rule. If not, its last response has several expectations.
     pub is_settled: bool,
@@ -69,7 +69,7 @@ impl Case {
     }
 }
 
-/// A request and what is expected of its response.
+/// A request and the expected response.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) method: String,
@@ -138,7 +138,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Returns all cases: those of the files in their order, then the recordings.
+/// Returns all cases: the rules in the order of their files, and after them the recordings.
 pub fn cases() -> Result<Vec<Case>, ParseError> {
     let mut all = Vec::new();
     for (area, text) in files::FILES {

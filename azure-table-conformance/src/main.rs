@@ -1,4 +1,4 @@
-//! `azure-table-conformance`: runs the cases on a server, and prints what differs.
+//! `azure-table-conformance`: runs the cases on a server, and prints the differences.
 
 mod options;
 
@@ -77,13 +77,13 @@ fn show(result: &CaseResult) {
             result.name, result.title, it.request, it.expected, it.got
         ),
         Outcome::NotSupported { got } => format!("not supported  {}: {got}\n", result.name),
-        Outcome::NotSettled { answer } => format!("not settled    {}: {answer}\n", result.name),
+        Outcome::NotSettled { response } => format!("not settled    {}: {response}\n", result.name),
     };
     // Without a reader, the report is still written.
     drop(print(&text));
 }
 
-/// Prints a text. Those of a server have no control characters except line breaks.
+/// Prints a text without control characters, which a server may have sent, except line breaks.
 fn print(text: &str) -> Result<(), String> {
     let is_bad = |it: char| it.is_control() && it != '\n';
     let text: String = text.chars().map(|it| if is_bad(it) { ' ' } else { it }).collect();

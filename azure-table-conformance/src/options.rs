@@ -37,7 +37,7 @@ Options:
 Exit codes: 0 if nothing differs (with --known: nothing else), 1 if a case differs, 2 for wrong arguments, 130 after Ctrl-C.
 ";
 
-/// What the program does.
+/// The action of the program.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Prints the help.

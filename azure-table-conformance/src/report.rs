@@ -27,22 +27,22 @@ pub struct CaseResult {
     pub name: String,
     /// The rule.
     pub title: String,
-    /// Where the rule is stated.
+    /// The places that state the rule.
     pub sources: Vec<String>,
-    /// How the server responded.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// How a server responded to the requests of a case.
+/// The outcome of a case on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// As the rule states.
+    /// The responses are those of the rule.
     Passed,
-    /// Otherwise.
+    /// A response is another one.
     Differs(Difference),
-    /// With 501, so the server lacks a function.
+    /// A response is 501, so the server lacks a function.
     NotSupported {
         /// The response.
         got: String,
@@ -50,7 +50,7 @@ pub enum Outcome {
     /// The sources do not settle the rule.
     NotSettled {
         /// The response.
-        answer: String,
+        response: String,
     },
 }
 
@@ -59,9 +59,9 @@ pub enum Outcome {
 pub struct Difference {
     /// The request line as it is in the case.
     pub request: String,
-    /// What was expected.
+    /// The expected response, or the part of it that differs.
     pub expected: String,
-    /// What was received instead.
+    /// The response, or its part.
     pub got: String,
 }
 

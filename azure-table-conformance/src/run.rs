@@ -37,7 +37,7 @@ impl Selection {
 #[derive(Debug)]
 pub struct Run<'s> {
     server: &'s Server,
-    /// How the names of the run's tables begin.
+    /// The beginning of the names of the run's tables.
     prefix: String,
     /// The tables that may exist.
     tables: Vec<String>,
@@ -55,7 +55,7 @@ impl<'s> Run<'s> {
     }
 
     /// Runs the selected cases one after another, and calls `on_result` after each. After an interruption, which drops the
-    /// future, [`clean_up`](Self::clean_up) removes what is left.
+    /// future, [`clean_up`](Self::clean_up) removes the remaining tables.
     pub async fn cases(
         &mut self,
         cases: &[Case],
@@ -82,7 +82,7 @@ impl<'s> Run<'s> {
             Ok(()) => steps(case, &mut values, &mut connection).await,
             Err(outcome) => outcome,
         };
-        // What could not be removed stays listed, and is tried again at the end.
+        // The list keeps the tables that could not be removed; `clean_up` at the end retries them.
         drop(self.clean_up().await);
         outcome
     }
@@ -136,7 +136,7 @@ impl<'s> Run<'s> {
 
 /// Sends the requests of a case until a response differs.
 async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection<'_>) -> Outcome {
-    let mut answer = None;
+    let mut matched = None;
     for step in &case.steps {
         let response = match request::build(&Sent::of(case, step), values) {
             Ok(request) => connection.send(request).await,
@@ -150,7 +150,7 @@ async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection
         for expected in &step.expected {
             match check::check(expected, &response, values) {
                 Ok(()) => {
-                    answer = Some(expected.to_string());
+                    matched = Some(expected.to_string());
                     differences.clear();
                     break;
                 }
@@ -161,7 +161,7 @@ async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection
             continue;
         }
         if !case.is_settled && step.expected.len() > 1 {
-            return Outcome::NotSettled { answer: format!("another one: {}", brief(&response)) };
+            return Outcome::NotSettled { response: format!("another one: {}", brief(&response)) };
         }
         if response.status == 501 {
             return Outcome::NotSupported { got: brief(&response) };
@@ -169,8 +169,8 @@ async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection
         let difference = differences.swap_remove(0);
         return Outcome::differs(step, difference.expected, difference.got);
     }
-    match answer {
-        Some(answer) if !case.is_settled => Outcome::NotSettled { answer },
+    match matched {
+        Some(response) if !case.is_settled => Outcome::NotSettled { response },
         _ => Outcome::Passed,
     }
 }

@@ -17,26 +17,26 @@ fn program(endpoint: &str) -> Command {
     command
 }
 
-/// A server that receives requests, and responds to those with `answers`. Returns its URL.
-fn serve(answers: fn(&str) -> bool, received: Sender<String>) -> String {
+/// A server that receives requests, and responds if `responds` returns true. Returns its URL.
+fn serve(responds: fn(&str) -> bool, received: Sender<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}/one", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming() {
             let received = received.clone();
-            thread::spawn(move || exchange(stream.unwrap(), answers, &received));
+            thread::spawn(move || exchange(stream.unwrap(), responds, &received));
         }
     });
     endpoint
 }
 
-fn exchange(mut stream: TcpStream, answers: fn(&str) -> bool, received: &Sender<String>) {
+fn exchange(mut stream: TcpStream, responds: fn(&str) -> bool, received: &Sender<String>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     while let Some(Ok(line)) = lines.next() {
         // The body of a request has no line end, so that it is the beginning of the next request line.
         while lines.next().is_some_and(|header| !header.unwrap_or_default().is_empty()) {}
-        let is_answered = answers(&line);
-        if received.send(line).is_err() || !is_answered {
+        let has_response = responds(&line);
+        if received.send(line).is_err() || !has_response {
             continue;
         }
         stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
@@ -70,7 +70,7 @@ fn wrong_arguments_are_2_and_lists_are_0() {
 #[test]
 fn differences_are_1_unless_they_are_known() {
     let (sender, _received) = channel();
-    // Each request is answered by 204, so inserts without content pass, except for their headers.
+    // Each response is 204.
     let endpoint = serve(|_| true, sender);
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let [report, known] = ["report.md", "known.tsv"].map(|name| folder.join(name));
@@ -99,7 +99,7 @@ fn differences_are_1_unless_they_are_known() {
 #[test]
 fn an_interruption_removes_the_tables() {
     let (sender, received) = channel();
-    // Reads are never answered.
+    // Reads have no response.
     let endpoint = serve(|line| !line.contains("GET "), sender);
     let mut child =
         program(&endpoint).args(["--only", "gets/get", "--table-prefix", "mine"]).spawn().unwrap();

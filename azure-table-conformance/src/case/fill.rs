@@ -27,7 +27,7 @@ pub(super) fn tables_in(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) struct Values<'s> {
     server: &'s Server,
     now: DateTime<Utc>,
-    /// How the names of the case's tables begin.
+    /// The beginning of the names of the case's tables.
     tables: String,
     bound: BTreeMap<String, String>,
 }
@@ -80,7 +80,7 @@ impl<'s> Values<'s> {
         format!("{}{word}", self.tables)
     }
 
-    /// Replaces the names in a text by their values; those of signatures stay. Fails with the name that has no value.
+    /// Replaces the names in a text by their values, except the names of signatures. Fails with the name that has no value.
     pub(crate) fn fill(&self, text: &str) -> Result<String, String> {
         self.replace(text, &|value| value)
     }

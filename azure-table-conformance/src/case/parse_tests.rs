@@ -141,7 +141,7 @@ fn bound(expected: &[Expected]) -> Vec<String> {
     names.filter_map(|rest| Some(crate::case::fill::name(rest)?.0.to_owned())).collect()
 }
 
-/// The number of rules in each area, and of recordings. Whoever adds a rule states it here.
+/// The number of rules in each area, and of recordings. A new rule changes them.
 #[test]
 fn each_area_has_its_rules() {
     let mut counts = BTreeMap::new();

@@ -80,7 +80,7 @@ fn item(result: &CaseResult) -> String {
             line("got", &difference.got);
         }
         Outcome::NotSupported { got } => line("got", got),
-        Outcome::NotSettled { answer } => line("answer", answer),
+        Outcome::NotSettled { response } => line("response", response),
     }
     text
 }
@@ -117,7 +117,7 @@ mod tests {
                 result("a/one", Outcome::Passed),
                 result("a/two", Outcome::Differs(difference)),
                 result("b/one", Outcome::NotSupported { got: "501".to_owned() }),
-                result("b/two", Outcome::NotSettled { answer: "200".to_owned() }),
+                result("b/two", Outcome::NotSettled { response: "200".to_owned() }),
                 result("recorded/set/one", Outcome::Passed),
             ],
         }

@@ -6,7 +6,7 @@ use super::{brief, json};
 use crate::case::{Expected, ExpectedBody, Values};
 use crate::wire::{self, Response};
 
-/// What was expected instead of what.
+/// The expected part of a response, and the received one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) expected: String,

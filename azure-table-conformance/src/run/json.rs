@@ -8,7 +8,7 @@ use crate::case::{Pattern, Values};
 const ABSENT: &str = "(absent)";
 
 /// Compares a value. Objects may have further members unless they are compared exactly; lists have the same number of
-/// elements. Texts are patterns. Returns what was expected, and what was found instead.
+/// elements. Texts are patterns. Fails with the expected value and the found one.
 pub(super) fn compare(
     at: &str,
     expected: &Value,

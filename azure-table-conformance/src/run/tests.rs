@@ -23,7 +23,7 @@ struct Fake {
 
 impl Fake {
     /// A server that responds with a text: to `GET` with this one, to other methods with success. An empty text closes the
-    /// connection; `None` is no response at all.
+    /// connection; with `None`, the server never responds.
     async fn start(response: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}/one", listener.local_addr().unwrap());
@@ -169,13 +169,13 @@ async fn the_parts_of_a_batch_are_compared() {
 }
 
 #[tokio::test]
-async fn open_rules_report_the_answer_and_501_is_not_supported() {
+async fn open_rules_report_the_response_and_501_is_not_supported() {
     let open = "### one: x\nsource: s\nstatus: not settled\n\nGET /x\n=> 404\nor => 200\n";
     let fake = Fake::start(Some(ROW)).await;
-    assert_eq!(run(&fake, open).await, Outcome::NotSettled { answer: "200".to_owned() });
+    assert_eq!(run(&fake, open).await, Outcome::NotSettled { response: "200".to_owned() });
     let fake = Fake::start(Some("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")).await;
-    let answer = "another one: 500".to_owned();
-    assert_eq!(run(&fake, open).await, Outcome::NotSettled { answer });
+    let response = "another one: 500".to_owned();
+    assert_eq!(run(&fake, open).await, Outcome::NotSettled { response });
     let missing = "HTTP/1.1 501 No\r\nContent-Length: 0\r\n\r\n";
     let got = "501".to_owned();
     assert_eq!(outcome(Some(missing), "=> 200").await, Outcome::NotSupported { got });

@@ -98,7 +98,7 @@ impl Server {
         Self::new(&endpoint, account, key)
     }
 
-    /// Sets the rules that apply; those of Azure Table Storage by default.
+    /// Sets the service whose rules apply; Azure Table Storage by default.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;
@@ -146,7 +146,7 @@ const DEVELOPMENT_KEY: &str =
 /// An invalid description of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerError {
-    /// The endpoint, and what is wrong with it.
+    /// The endpoint, and the reason.
     Endpoint(String, &'static str),
     /// The account has characters that no account has.
     Account,

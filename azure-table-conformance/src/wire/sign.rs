@@ -69,8 +69,7 @@ impl SignedRequest<'_> {
     }
 }
 
-/// The text of the shared access signature with these fields: that of a table if they name one in `tn`, otherwise that of
-/// the account.
+/// The text of the shared access signature with these fields: of a table if they name one in `tn`, otherwise of the account.
 pub(crate) fn string_of_sas(account: &str, fields: &[(String, String)]) -> String {
     let field = |name: &str| {
         fields.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())

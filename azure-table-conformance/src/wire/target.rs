@@ -4,7 +4,7 @@ use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
 };
 
-/// What a URL cannot hold. `%` is kept, so that a case can encode other characters.
+/// The characters that a URL cannot hold. `%` is kept, so that a case can encode other characters.
 const IMPOSSIBLE: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

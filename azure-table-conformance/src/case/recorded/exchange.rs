@@ -39,7 +39,7 @@ impl Exchange {
         is_list && (!query.contains("TableName eq") || query.contains(" or "))
     }
 
-    /// Whether the request needs nothing but the account's key.
+    /// Whether the account's key is enough for the request.
     pub(super) fn can_be_repeated(&self) -> bool {
         let is_refused = self.response.headers.contains_key("x-ms-error-code");
         let is_signed = self.query.contains("sig=");
@@ -71,7 +71,7 @@ impl Exchange {
         (name != "Tables" && !name.is_empty()).then_some((name, !is_missing))
     }
 
-    /// The request with names, and what is expected of its response.
+    /// The request with names, and the expected response.
     pub(super) fn step(&self, known: &Names) -> Step {
         let mut query = Vec::new();
         for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
@@ -111,7 +111,7 @@ impl Exchange {
     }
 }
 
-/// The headers that are compared, as texts; those of the other list are only present.
+/// The headers whose values are compared, and the headers that must be present.
 const COMPARED: [&str; 3] = ["content-id", "preference-applied", "x-ms-error-code"];
 const PRESENT: [&str; 4] = [
     "etag",
