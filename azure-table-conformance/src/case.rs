@@ -19,6 +19,7 @@ use crate::wire::Dialect;
 
 /// A rule of the service, with the requests that show it.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field in the files of cases")]
 pub struct Case {
     /// The name, `area/name`.
     pub name: String,
@@ -32,6 +33,8 @@ pub struct Case {
     pub(crate) dialects: Vec<Dialect>,
     /// Whether the case changes the settings of the service, which are restored afterwards.
     pub(crate) restores_properties: bool,
+    /// Whether the service applies the changes of the case within 30 s only.
+    pub(crate) is_delayed: bool,
     /// Whether the lines of batches end without a carriage return.
     pub(crate) has_bare_lines: bool,
     /// The bodies of the entities in `{table}`.

@@ -30,6 +30,8 @@ Options:
                         in each line
   --ca FILE             trusts the certificates of this PEM file too
   --timeout SECONDS     the time limit of a request; by default 30
+  --settle SECONDS      repeats reads for this time after a change of properties or policies, which
+                        the service applies within 30 s; by default 0
   --table-prefix TEXT   how the names of tables begin; by default `conformance`
   --list                prints the names of all cases
   --help, --version
@@ -72,6 +74,7 @@ struct Given {
     dialect: Option<String>,
     ca: Option<PathBuf>,
     timeout: Option<u64>,
+    settle: u64,
     prefix: Option<String>,
 }
 
@@ -93,6 +96,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
             Arg::Long("known") => known = Some(list(&PathBuf::from(parser.value()?))?),
             Arg::Long("ca") => given.ca = Some(PathBuf::from(parser.value()?)),
             Arg::Long("timeout") => given.timeout = Some(parser.value()?.parse()?),
+            Arg::Long("settle") => given.settle = parser.value()?.parse()?,
             Arg::Long("table-prefix") => given.prefix = Some(parser.value()?.string()?),
             other => return Err(other.unexpected()),
         }
@@ -114,7 +118,7 @@ fn list(path: &Path) -> Result<String, lexopt::Error> {
 
 impl Given {
     fn server(self) -> Result<Server, lexopt::Error> {
-        let mut server = self.bare_server()?;
+        let mut server = self.bare_server()?.settle(Duration::from_secs(self.settle));
         if let Some(path) = &self.ca {
             let at = |reason: String| error(format!("--ca {}: {reason}", path.display()));
             let pem = std::fs::read(path).map_err(|it| at(it.to_string()))?;

@@ -7,11 +7,18 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use crate::case::{Case, Values};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::case::{Case, Step, Values};
 use crate::report::{CaseResult, Outcome, Report};
 use crate::wire::{Connection, Response, Server};
 
 use self::request::Sent;
+
+/// The time between two reads of a change that is not applied yet.
+const BETWEEN_READS: Duration = Duration::from_secs(1);
 
 /// The cases that are run.
 #[derive(Debug, Clone, Default)]
@@ -136,43 +143,57 @@ impl<'s> Run<'s> {
 
 /// Sends the requests of a case until a response differs.
 async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection<'_>) -> Outcome {
+    let settled = Instant::now() + values.server().settle;
     let mut matched = None;
     for step in &case.steps {
-        let response = match request::build(&Sent::of(case, step), values) {
-            Ok(request) => connection.send(request).await,
-            Err(error) => Err(error),
-        };
-        let response = match response {
-            Ok(response) => response,
-            Err(error) => return Outcome::differs(step, step.expected[0].to_string(), error),
-        };
-        let mut differences = Vec::new();
-        for expected in &step.expected {
-            match check::check(expected, &response, values) {
-                Ok(()) => {
-                    matched = Some(expected.to_string());
-                    differences.clear();
-                    break;
+        let is_repeated = case.is_delayed && matches!(step.method.as_str(), "GET" | "OPTIONS");
+        loop {
+            match send(case, step, values, connection).await {
+                Ok(expected) => matched = Some(expected),
+                Err(_) if is_repeated && Instant::now() < settled => {
+                    tokio::time::sleep(BETWEEN_READS).await;
+                    continue;
                 }
-                Err(difference) => differences.push(difference),
+                Err(outcome) => return outcome,
             }
+            break;
         }
-        if differences.is_empty() {
-            continue;
-        }
-        if !case.is_settled && step.expected.len() > 1 {
-            return Outcome::NotSettled { response: format!("another one: {}", brief(&response)) };
-        }
-        if response.status == 501 {
-            return Outcome::NotSupported { got: brief(&response) };
-        }
-        let difference = differences.swap_remove(0);
-        return Outcome::differs(step, difference.expected, difference.got);
     }
     match matched {
         Some(response) if !case.is_settled => Outcome::NotSettled { response },
         _ => Outcome::Passed,
     }
+}
+
+/// Sends a request, and returns the expected response that matches.
+async fn send(
+    case: &Case,
+    step: &Step,
+    values: &mut Values<'_>,
+    connection: &mut Connection<'_>,
+) -> Result<String, Outcome> {
+    let response = match request::build(&Sent::of(case, step), values) {
+        Ok(request) => connection.send(request).await,
+        Err(error) => Err(error),
+    };
+    let response =
+        response.map_err(|error| Outcome::differs(step, step.expected[0].to_string(), error))?;
+    let mut first = None;
+    for expected in &step.expected {
+        match check::check(expected, &response, values) {
+            Ok(()) => return Ok(expected.to_string()),
+            Err(difference) => first = first.or(Some(difference)),
+        }
+    }
+    Err(match first {
+        _ if step.expected.len() > 1 => {
+            Outcome::NotSettled { response: format!("another one: {}", brief(&response)) }
+        }
+        Some(difference) if response.status != 501 => {
+            Outcome::differs(step, difference.expected, difference.got)
+        }
+        _ => Outcome::NotSupported { got: brief(&response) },
+    })
 }
 
 /// A response in a line.

@@ -82,6 +82,7 @@ fn case(set: &str, recording: Recording) -> Option<Case> {
         is_settled: true,
         dialects: vec![dialect],
         restores_properties: false,
+        is_delayed: false,
         has_bare_lines: true,
         rows: Vec::new(),
         steps: exchanges.iter().map(|exchange| exchange.step(&names)).collect(),

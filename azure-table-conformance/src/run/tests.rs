@@ -183,6 +183,17 @@ async fn open_rules_report_the_response_and_501_is_not_supported() {
 }
 
 #[tokio::test]
+async fn reads_of_a_delayed_change_are_repeated() {
+    let mut fake = Fake::start(Some(ROW)).await;
+    let text = "### one: x\nsource: s\ndelay: 30 s\n\nGET /x\n=> 200\n\n{\"A\":2}\n";
+    let (expected, _) = difference(run(&fake, text).await);
+    assert_eq!((expected.as_str(), fake.received().len()), ("$.A is 2", 1));
+    fake.server = fake.server.settle(Duration::from_millis(1));
+    let (expected, _) = difference(run(&fake, text).await);
+    assert_eq!((expected.as_str(), fake.received().len()), ("$.A is 2", 3));
+}
+
+#[tokio::test]
 async fn a_case_has_its_own_tables_and_removes_them() {
     let fake = Fake::start(Some(ROW)).await;
     let text = "### one: x\nsource: s\nrow: {\"PartitionKey\":\"a\"}\nrestores: service properties\n\n\

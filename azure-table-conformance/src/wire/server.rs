@@ -23,6 +23,7 @@ pub struct Server {
     pub(crate) key: Key,
     pub(crate) dialect: Dialect,
     pub(crate) timeout: Duration,
+    pub(crate) settle: Duration,
     pub(crate) prefix: String,
     pub(super) tls: Tls,
 }
@@ -69,6 +70,7 @@ impl Server {
             key: Key::from_base64(key).ok_or(ServerError::Key)?,
             dialect: Dialect::Storage,
             timeout: Duration::from_secs(30),
+            settle: Duration::ZERO,
             prefix: "conformance".to_owned(),
             tls: Tls::default(),
         })
@@ -109,6 +111,14 @@ impl Server {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Sets how long reads are repeated after a change of service properties or access policies, which the service applies
+    /// within 30 s; not at all by default.
+    #[must_use]
+    pub fn settle(mut self, settle: Duration) -> Self {
+        self.settle = settle;
         self
     }
 
