@@ -23,7 +23,8 @@ Options:
                         host of --endpoint
   --key KEY             the key of the account in Base64, or env:NAME for a variable
   --dialect DIALECT     storage (default), or cosmos for Azure Cosmos DB for Table
-  --only TEXT           only cases whose name has this text; may be repeated
+  --only TEXT           only cases whose name, or its part after the area, begins with this text; may
+                        be repeated
   --report FILE         writes a report, as JSON if the name ends with .json, otherwise as
                         Markdown; may be repeated
   --known FILE          expects that the cases in this list differ, and no others: a name and a tab

@@ -27,14 +27,16 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Selects the cases whose name has one of these texts; all cases if there are none.
+    /// Selects the cases whose name, or its part after the area, begins with one of these texts; all cases if there are none.
     pub fn new(patterns: impl IntoIterator<Item = String>) -> Self {
         Self { patterns: patterns.into_iter().collect() }
     }
 
     /// Whether a case of a server with this dialect is selected.
     pub fn has(&self, case: &Case, server: &Server) -> bool {
-        let is_named = |pattern: &String| case.name.contains(pattern.as_str());
+        let rule = case.name.split_once('/').map_or("", |(_, rule)| rule);
+        let is_named =
+            |text: &String| case.name.starts_with(text.as_str()) || rule.starts_with(text.as_str());
         case.applies_to(server.dialect)
             && (self.patterns.is_empty() || self.patterns.iter().any(is_named))
     }

@@ -252,6 +252,7 @@ async fn a_selection_has_the_named_cases_of_a_dialect() {
         (crate::Dialect::Cosmos, None, &["area/two", "area/three"]),
         (crate::Dialect::Storage, Some("one"), &["area/one"]),
         (crate::Dialect::Storage, Some("area/t"), &["area/three"]),
+        (crate::Dialect::Storage, Some("rea"), &[]),
     ] {
         let server = fake.server.clone().dialect(dialect);
         let selection = Selection::new(only.map(str::to_owned));
