@@ -11,6 +11,7 @@
     reason = "tests"
 )]
 
+mod cases;
 mod endpoint;
 mod formats;
 mod interop;
