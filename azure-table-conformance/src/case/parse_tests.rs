@@ -159,7 +159,7 @@ fn each_area_has_its_rules() {
         ("limits", 27),
         ("literals", 63),
         ("paging", 28),
-        ("recorded", 210),
+        ("recorded", 239),
         ("service", 35),
         ("tables", 33),
         ("transactions", 47),

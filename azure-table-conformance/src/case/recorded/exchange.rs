@@ -42,8 +42,15 @@ impl Exchange {
     /// Whether the account's key is enough for the request.
     pub(super) fn can_be_repeated(&self) -> bool {
         let is_refused = self.response.headers.contains_key("x-ms-error-code");
-        let is_signed = self.query.contains("sig=");
-        !(self.secondary || is_refused || is_signed || self.path == "/")
+        !(self.secondary || is_refused || self.path == "/")
+    }
+
+    /// Whether the recorder kept the fields of a shared access signature.
+    fn has_fields_of_sas(&self) -> bool {
+        let fields = parameters(&format!("?{}", self.query));
+        let has =
+            |name: &str| fields.iter().any(|(known, value)| known == name && !value.is_empty());
+        has("sv") && (has("ss") || has("tn"))
     }
 
     /// The name of the table, and whether it exists before the request.
@@ -52,6 +59,11 @@ impl Exchange {
         if self.path == "/Tables" && self.method == "POST" {
             let body: Value = serde_json::from_str(self.body.as_deref()?).ok()?;
             return Some((body["TableName"].as_str()?.to_owned(), status == 409));
+        }
+        if self.path == "/Tables" {
+            let query = decoded(&self.query);
+            let name = query.split("TableName eq '").nth(1)?.split('\'').next()?;
+            return Some((name.to_owned(), self.response.body.contains(name)));
         }
         let path = if self.path == "/$batch" {
             let body = self.body.as_deref()?;
@@ -73,16 +85,9 @@ impl Exchange {
 
     /// The request with names, and the expected response.
     pub(super) fn step(&self, known: &Names) -> Step {
-        let mut query = Vec::new();
-        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let value = pair.split_once('=').map(|(_, value)| decoded(value));
-            match value.and_then(|value| known.token(&value)) {
-                Some(name) => {
-                    query.push(format!("{}={name}", pair.split('=').next().unwrap_or_default()));
-                }
-                None => query.push(known.text(pair)),
-            }
-        }
+        let has_fields = self.has_fields_of_sas();
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        let query: Vec<_> = pairs.filter_map(|pair| known.option(pair, has_fields)).collect();
         let separator = if query.is_empty() { "" } else { "?" };
         let header = |(name, value): &(String, String)| {
             (name.clone(), Some(known.etag(value).unwrap_or_else(|| value.clone())))
@@ -110,6 +115,10 @@ impl Exchange {
         }
     }
 }
+
+/// The fields of a shared access signature, without its restrictions.
+const SAS: [&str; 13] =
+    ["sv", "ss", "srt", "st", "se", "sp", "tn", "si", "spk", "srk", "epk", "erk", "sig"];
 
 /// The headers whose values are compared, and the headers that must be present.
 const COMPARED: [&str; 3] = ["content-id", "preference-applied", "x-ms-error-code"];
@@ -189,6 +198,30 @@ impl Names {
     fn value(&self, value: &str) -> Option<String> {
         let number = self.values.iter().position(|known| known == value)?;
         Some(format!("{{v{number}}}"))
+    }
+
+    /// An option of a query. A signature is made again: it is valid now, for any address. Without its fields, the
+    /// request has Shared Key instead.
+    fn option(&self, pair: &str, has_fields_of_sas: bool) -> Option<String> {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decoded = decoded(value);
+        if let Some(token) = self.token(&decoded) {
+            return Some(format!("{name}={token}"));
+        }
+        Some(match name {
+            "sip" | "spr" => return None,
+            _ if SAS.contains(&name) && !has_fields_of_sas => return None,
+            "st" => "st={time:-1h}".to_owned(),
+            "se" => "se={time:+1h}".to_owned(),
+            "sig" => "sig={sas}".to_owned(),
+            // The table of a signature is in any case.
+            "tn" => {
+                let is_it = |(table, _): &&(String, String)| table.eq_ignore_ascii_case(&decoded);
+                let table = self.tables.iter().find(is_it);
+                format!("tn={}", table.map_or(value, |(_, name)| name))
+            }
+            _ => self.text(pair),
+        })
     }
 
     /// A text with the names of tables, the account and its address.
