@@ -1,4 +1,4 @@
-//! The cases: requests and expected responses as text, in the files of the folder `cases`. Its `README.md` describes the
+//! The cases: requests and expected responses as text, in the files of the folder `cases`. The README describes the
 //! language.
 
 mod files;

@@ -163,7 +163,7 @@ fn each_area_has_its_rules() {
         ("service", 35),
         ("tables", 33),
         ("transactions", 47),
-        ("updates", 50),
+        ("updates", 52),
     ];
     assert_eq!(counts, expected);
 }
