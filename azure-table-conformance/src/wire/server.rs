@@ -40,8 +40,10 @@ pub enum Dialect {
 impl Server {
     /// Creates a server from the URL of its account, with the account's name and key.
     pub fn new(endpoint: &str, account: &str, key: &str) -> Result<Self, ServerError> {
-        let invalid = |reason| ServerError::Endpoint(endpoint.to_owned(), reason);
-        let uri: Uri = endpoint.parse().map_err(|_| invalid("it is not a URL"))?;
+        let uri: Result<Uri, _> = endpoint.parse();
+        let shown = uri.as_ref().map(without_secrets).unwrap_or_default();
+        let invalid = |reason| ServerError::Endpoint(shown.clone(), reason);
+        let uri = uri.map_err(|_| invalid("it is not a URL"))?;
         let is_https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -52,7 +54,7 @@ impl Server {
         }
         let authority = uri.authority().ok_or_else(|| invalid("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(ServerError::Endpoint("…@…".into(), "it must not have a user name"));
+            return Err(invalid("it must not have a user name"));
         }
         let host = authority.host();
         let host = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
@@ -147,6 +149,14 @@ impl Server {
     }
 }
 
+/// The scheme and the host of an endpoint. The rest may be a key, a signature or a password.
+fn without_secrets(endpoint: &Uri) -> String {
+    match (endpoint.scheme_str(), endpoint.host()) {
+        (Some(scheme @ ("http" | "https")), Some(host)) => format!("{scheme}://{host}"),
+        _ => String::new(),
+    }
+}
+
 const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 // The published key of every emulator.
@@ -156,7 +166,7 @@ const DEVELOPMENT_KEY: &str =
 /// An invalid description of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerError {
-    /// The endpoint, and the reason.
+    /// The scheme and the host of the endpoint, or nothing, and the reason.
     Endpoint(String, &'static str),
     /// The account has characters that no account has.
     Account,
@@ -173,7 +183,8 @@ pub enum ServerError {
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Endpoint(endpoint, reason) => write!(f, "endpoint {endpoint:?}: {reason}"),
+            Self::Endpoint(shown, reason) if shown.is_empty() => write!(f, "endpoint: {reason}"),
+            Self::Endpoint(shown, reason) => write!(f, "endpoint {shown}: {reason}"),
             Self::Account => f.write_str("account name: only letters, digits and - are allowed"),
             Self::Key => f.write_str("account key: it is not Base64"),
             Self::ConnectionString(name) => write!(f, "connection string: {name} is missing"),
