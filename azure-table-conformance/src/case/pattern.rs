@@ -25,8 +25,11 @@ impl Pattern {
         &self.0
     }
 
-    /// Whether the whole text matches. Binds the names without values if so.
+    /// Whether the whole text matches. Binds the names without values if so. A `*` alone is a text that is not empty.
     pub(crate) fn matches(&self, text: &str, values: &mut Values<'_>) -> bool {
+        if self.0 == "*" {
+            return !text.is_empty();
+        }
         let pieces = self.pieces(values);
         let mut bound = Vec::new();
         let is_match = matches(&pieces, text, &mut bound);
@@ -75,26 +78,36 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Matches pieces. A piece of any text takes as little as possible.
+/// Matches pieces. A piece of any text takes as little as possible, so each text is sought once.
 fn matches(pieces: &[Piece], text: &str, bound: &mut Vec<(String, String)>) -> bool {
-    let Some((first, rest)) = pieces.split_first() else { return text.is_empty() };
-    if let Piece::Text(expected) = first {
-        return text.strip_prefix(expected.as_str()).is_some_and(|text| matches(rest, text, bound));
+    let (mut rest, mut open) = (text, None);
+    for (index, piece) in pieces.iter().enumerate() {
+        let Piece::Text(expected) = piece else {
+            // Of two pieces of any text in a row, the first one is empty.
+            bind(open.replace(piece), "", bound);
+            continue;
+        };
+        let is_last = index + 1 == pieces.len();
+        let at = match open {
+            None => rest.starts_with(expected.as_str()).then_some(0),
+            Some(_) if is_last => {
+                rest.ends_with(expected.as_str()).then(|| rest.len() - expected.len())
+            }
+            Some(_) => rest.find(expected.as_str()),
+        };
+        let Some(at) = at else { return false };
+        bind(open.take(), &rest[..at], bound);
+        rest = &rest[at + expected.len()..];
     }
-    let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    let end = match rest.first() {
-        None => Some(text.len()),
-        // The last text can only be at the end.
-        Some(Piece::Text(last)) if rest.len() == 1 => {
-            text.ends_with(last.as_str()).then(|| text.len() - last.len())
-        }
-        Some(_) => ends.find(|end| matches(rest, &text[*end..], &mut Vec::new())),
-    };
-    let Some(end) = end else { return false };
-    if let Piece::Bind(name) = first {
-        bound.push((name.clone(), text[..end].to_owned()));
+    let has_end = open.is_some() || rest.is_empty();
+    bind(open, rest, bound);
+    has_end
+}
+
+fn bind(piece: Option<&Piece>, text: &str, bound: &mut Vec<(String, String)>) {
+    if let Some(Piece::Bind(name)) = piece {
+        bound.push((name.clone(), text.to_owned()));
     }
-    matches(rest, &text[end..], bound)
 }
 
 #[cfg(test)]
@@ -115,7 +128,9 @@ mod tests {
         for (pattern, text, expected) in [
             ("", "", true),
             ("a", "b", false),
-            ("*", "", true),
+            ("*", "", false),
+            ("*", "a", true),
+            ("a*", "a", true),
             ("W/\"*\"", "W/\"1\"", true),
             ("W/\"*\"", "W/\"1", false),
             ("a*b*c", "a-b-b-c", true),
@@ -130,6 +145,8 @@ mod tests {
                 "{pattern} {text}"
             );
         }
+        let (pattern, text) = ("*a".repeat(60) + "*c*d", "a".repeat(2000));
+        assert!(!Pattern::new(&pattern).matches(&text, &mut values));
         assert!(Pattern::new("b*d").is_in("abcde", &mut values));
         assert!(!Pattern::new("d*b").is_in("abcde", &mut values));
     }
