@@ -95,6 +95,8 @@ pub(crate) struct Expected {
     pub(crate) body: ExpectedBody,
     /// The responses to the operations of a batch, if they are compared.
     pub(crate) parts: Vec<Expected>,
+    /// Whether the parts are in a changeset.
+    pub(crate) has_changeset: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -3,11 +3,13 @@
 mod case;
 mod report;
 mod run;
+mod signals;
 mod wire;
 
 pub use case::{Case, ParseError, cases};
 pub use report::{AreaCounts, CaseResult, Difference, Outcome, Report};
 pub use run::{Run, Selection};
+pub use signals::Signals;
 pub use wire::{Dialect, Server, ServerError};
 
 #[cfg(feature = "client")]

@@ -5,7 +5,7 @@ mod options;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use azure_table_conformance::{Case, CaseResult, Outcome, Report, Run, Selection, cases};
+use azure_table_conformance::{Case, CaseResult, Outcome, Report, Run, Selection, Signals, cases};
 
 use self::options::{Command, HELP, Options};
 
@@ -13,7 +13,7 @@ use self::options::{Command, HELP, Options};
 const DIFFERS: u8 = 1;
 /// The arguments are wrong, or the report cannot be written.
 const USAGE: u8 = 2;
-/// The code of programs that Ctrl-C ends.
+/// The code of programs that a signal ends.
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
@@ -47,13 +47,19 @@ fn begin() -> Result<u8, String> {
 }
 
 async fn run(options: &Options, cases: &[Case], selection: &Selection) -> Result<u8, String> {
+    let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let mut run = Run::new(&options.server);
     let finished = tokio::select! {
         report = run.cases(cases, selection, show) => Some(report),
-        _ = tokio::signal::ctrl_c() => None,
+        () = signals.next() => None,
     };
-    if let Err(left) = run.clean_up().await {
-        eprintln!("azure-table-conformance: tables that could not be deleted: {}", left.join(" "));
+    let left = tokio::select! {
+        result = run.clean_up() => result.err().map(|left| left.join(" ")),
+        // A second signal ends the clean-up.
+        () = signals.next() => Some(format!("tables that begin with {}", run.prefix())),
+    };
+    if let Some(left) = left {
+        eprintln!("azure-table-conformance: not deleted or restored: {left}");
     }
     let Some(report) = finished else { return Ok(INTERRUPTED) };
     print(&format!("\n{}", report.to_table()))?;
@@ -99,7 +105,10 @@ fn list() -> Result<(), String> {
 }
 
 fn write(path: &std::path::Path, report: &Report) -> Result<(), String> {
-    let is_json = path.extension().is_some_and(|it| it == "json");
-    let text = if is_json { report.to_json() } else { report.to_markdown() };
+    let text = match path.extension().and_then(|it| it.to_str()) {
+        Some("json") => report.to_json(),
+        Some("tsv") => report.to_list(),
+        _ => report.to_markdown(),
+    };
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

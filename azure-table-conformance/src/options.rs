@@ -14,8 +14,9 @@ Usage: azure-table-conformance [OPTIONS]
 
 The server is that of --endpoint, --account and --key, or of the variable
 AZURE_STORAGE_CONNECTION_STRING. Each case has tables of its own, which are deleted
-afterwards, also after Ctrl-C. Cases of the area `service` change the service properties,
-and restore them.
+afterwards, also after Ctrl-C or SIGTERM; a second signal ends the deletion. Cases of the area
+`service` change the service properties, which are restored afterwards. Do not run the program
+twice at once on an account: each run would restore the settings of the other's cases.
 
 Options:
   --endpoint URL        the URL of the account, such as http://127.0.0.1:10002/devstoreaccount1
@@ -25,10 +26,10 @@ Options:
   --dialect DIALECT     storage (default), or cosmos for Azure Cosmos DB for Table
   --only TEXT           only cases whose name, or its part after the area, begins with this text; may
                         be repeated
-  --report FILE         writes a report, as JSON if the name ends with .json, otherwise as
-                        Markdown; may be repeated
-  --known FILE          expects that the cases in this list differ, and no others: a name and a tab
-                        in each line
+  --report FILE         writes a report: as JSON if the name ends with .json, as a list for --known
+                        if it ends with .tsv, otherwise as Markdown; may be repeated
+  --known FILE          expects the outcomes of this list, which has each case that does not pass:
+                        name, outcome and response, with tabs between them
   --ca FILE             trusts the certificates of this PEM file too
   --timeout SECONDS     the time limit of a request; by default 30
   --settle SECONDS      repeats reads for this time after a change of properties or policies, which
@@ -37,7 +38,8 @@ Options:
   --list                prints the names of all cases
   --help, --version
 
-Exit codes: 0 if nothing differs (with --known: nothing else), 1 if a case differs, 2 for wrong arguments, 130 after Ctrl-C.
+Exit codes: 0 if no case differs, with --known if all outcomes are those of the list; 1 otherwise; 2
+for wrong arguments; 130 after a signal.
 ";
 
 /// The action of the program.

@@ -2,9 +2,11 @@
 
 mod forms;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
-use crate::case::{Case, Step};
+use crate::case::{Case, Step, cases};
 use crate::wire::{Dialect, Server};
 
 /// The results of a run.
@@ -63,12 +65,35 @@ pub struct Difference {
     pub expected: String,
     /// The response, or its part.
     pub got: String,
+    /// The status and the code of the response; without a response, none.
+    pub answer: Option<String>,
 }
 
 impl Outcome {
-    pub(crate) fn differs(step: &Step, expected: String, got: String) -> Self {
+    pub(crate) fn differs(
+        step: &Step,
+        answer: Option<String>,
+        expected: String,
+        got: String,
+    ) -> Self {
         let request = format!("{} {}", step.method, step.target);
-        Self::Differs(Difference { request, expected, got })
+        Self::Differs(Difference { request, expected, got, answer })
+    }
+
+    /// The outcome as it is in lists, without what another run changes; none if the case passed.
+    fn listed(&self) -> Option<String> {
+        let detail = match self {
+            Self::Passed => return None,
+            Self::Differs(it) => {
+                let answer = it.answer.as_deref().unwrap_or("no response");
+                format!("{} => {answer}", it.request)
+            }
+            Self::NotSupported { got } => got.clone(),
+            Self::NotSettled { response } => response.clone(),
+        };
+        // A tab or a line end would be a further column or line.
+        let detail = detail.replace(char::is_control, " ");
+        Some(format!("{}\t{detail}", self.label()))
     }
 
     /// The outcome in a word or two.
@@ -125,22 +150,42 @@ impl Report {
         self.results.iter().any(|result| matches!(result.outcome, Outcome::Differs(_)))
     }
 
-    /// Compares the cases that differ with a list of their names, the first column of each line. Returns a line for each
-    /// case that is in one of both only.
-    pub fn compare(&self, known: &str) -> Vec<String> {
-        let known: Vec<&str> = known.lines().filter_map(|line| line.split('\t').next()).collect();
-        let line = |result: &CaseResult| {
-            let differs = matches!(result.outcome, Outcome::Differs(_));
-            match (differs, known.contains(&result.name.as_str())) {
-                (true, false) => Some(format!("{} differs, and is not in the list", result.name)),
-                (false, true) => {
-                    let label = result.outcome.label();
-                    Some(format!("{} is in the list, but is {label}", result.name))
-                }
-                _ => None,
-            }
-        };
+    /// The list of the cases that did not pass: a line with the name, the outcome, and what the server responds.
+    pub fn to_list(&self) -> String {
+        let line = |it: &CaseResult| Some(format!("{}\t{}\n", it.name, it.outcome.listed()?));
         self.results.iter().filter_map(line).collect()
+    }
+
+    /// Compares the results with a list of [`to_list`](Self::to_list). Returns a line for each change.
+    pub fn compare(&self, known: &str) -> Vec<String> {
+        let known: BTreeMap<&str, &str> =
+            known.lines().map(|line| line.split_once('\t').unwrap_or((line, ""))).collect();
+        let shown = |listed: &str| listed.replace('\t', ": ");
+        let mut changes = Vec::new();
+        for it in &self.results {
+            let listed = it.outcome.listed();
+            match (known.get(it.name.as_str()), &listed) {
+                (Some(known), Some(listed)) if known != listed => {
+                    let [known, listed] = [known, listed.as_str()].map(shown);
+                    changes.push(format!("{} is {listed}, but in the list {known}", it.name));
+                }
+                (Some(_), None) => changes.push(format!("{} is in the list, but passed", it.name)),
+                (None, Some(listed)) => {
+                    changes.push(format!(
+                        "{} is {}, and is not in the list",
+                        it.name,
+                        shown(listed)
+                    ));
+                }
+                (Some(_), Some(_)) | (None, None) => {}
+            }
+        }
+        let cases = cases().unwrap_or_default();
+        let names = self.results.iter().map(|it| it.name.as_str());
+        let names: BTreeSet<&str> = names.chain(cases.iter().map(|it| it.name.as_str())).collect();
+        let gone = known.keys().filter(|name| !names.contains(*name));
+        changes.extend(gone.map(|name| format!("{name} is in the list, but is not a case")));
+        changes
     }
 
     /// The counts of each area in the order of the cases, those of `all`, and those of the recordings, which `all` does not

@@ -6,6 +6,7 @@ mod request;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::time::Duration;
 
@@ -13,12 +14,15 @@ use tokio::time::Instant;
 
 use crate::case::{Case, Step, Values};
 use crate::report::{CaseResult, Outcome, Report};
-use crate::wire::{Connection, Response, Server};
+use crate::wire::{Connection, Request, Response, Server};
 
 use self::request::Sent;
 
 /// The time between two reads of a change that is not applied yet.
 const BETWEEN_READS: Duration = Duration::from_secs(1);
+
+/// The deletions without a response after which the others are not tried.
+const MAX_SILENT: u32 = 3;
 
 /// The cases that are run.
 #[derive(Debug, Clone, Default)]
@@ -50,8 +54,11 @@ pub struct Run<'s> {
     prefix: String,
     /// The tables that may exist.
     tables: Vec<String>,
-    /// The settings of the service from before a case that changes them.
+    /// The settings of the service from before the first case that changes them. A later read may return those of a case,
+    /// since the service applies changes late.
     properties: Option<String>,
+    /// Whether the settings have to be restored.
+    is_changed: bool,
 }
 
 impl<'s> Run<'s> {
@@ -60,7 +67,12 @@ impl<'s> Run<'s> {
         // Without randomness, the time distinguishes runs.
         let id = getrandom::u32().unwrap_or_else(|_| chrono::Utc::now().timestamp_subsec_nanos());
         let prefix = format!("{}{id:08x}n", server.prefix);
-        Self { server, prefix, tables: Vec::new(), properties: None }
+        Self { server, prefix, tables: Vec::new(), properties: None, is_changed: false }
+    }
+
+    /// How the names of the run's tables begin.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Runs the selected cases one after another, and calls `on_result` after each. After an interruption, which drops the
@@ -86,13 +98,15 @@ impl<'s> Run<'s> {
     async fn case(&mut self, number: usize, case: &Case) -> Outcome {
         let mut values = Values::new(self.server, &format!("{}{number}", self.prefix));
         let mut connection = Connection::new(self.server);
+        let others = self.tables.len();
         self.tables.extend(case.tables().into_iter().map(|word| values.table(word)));
         let outcome = match self.prepare(case, &values, &mut connection).await {
-            Ok(()) => steps(case, &mut values, &mut connection).await,
+            Ok(()) => self.steps(case, &mut values, &mut connection).await,
             Err(outcome) => outcome,
         };
-        // The list keeps the tables that could not be removed; `clean_up` at the end retries them.
-        drop(self.clean_up().await);
+        // `clean_up` at the end repeats what fails.
+        self.restore(&mut connection).await;
+        self.remove(self.tables[others..].to_vec(), &mut connection).await;
         outcome
     }
 
@@ -110,92 +124,147 @@ impl<'s> Run<'s> {
             setup::send(values, connection, Sent::create("/{table}", row)).await?;
         }
         if case.restores_properties {
-            let read = setup::send(values, connection, Sent::get(setup::PROPERTIES)).await?;
-            self.properties = Some(read.body);
+            if self.properties.is_none() {
+                let read = setup::send(values, connection, Sent::get(setup::PROPERTIES)).await?;
+                self.properties = Some(read.body);
+            }
+            self.is_changed = true;
         }
         Ok(())
     }
 
-    /// Removes the tables of the run and restores the settings of the service. Returns the tables that could not be
-    /// removed.
+    /// Removes the tables of the run and restores the settings of the service. Returns what remains: the names of tables,
+    /// and `the service properties`.
     pub async fn clean_up(&mut self) -> Result<(), Vec<String>> {
-        let values = Values::new(self.server, &self.prefix);
         let mut connection = Connection::new(self.server);
-        if let Some(properties) = &self.properties {
-            let put = Sent::put_xml(setup::PROPERTIES, properties);
-            if setup::send(&values, &mut connection, put).await.is_ok() {
-                self.properties = None;
-            }
-        }
-        let mut left = Vec::new();
-        for table in std::mem::take(&mut self.tables) {
+        self.restore(&mut connection).await;
+        self.remove(self.tables.clone(), &mut connection).await;
+        let properties = self.is_changed.then(|| "the service properties".to_owned());
+        let left: Vec<_> = properties.into_iter().chain(self.tables.iter().cloned()).collect();
+        if left.is_empty() { Ok(()) } else { Err(left) }
+    }
+
+    /// Restores the settings of the service, if a case may have changed them.
+    async fn restore(&mut self, connection: &mut Connection<'_>) {
+        let Some(properties) = self.properties.as_ref().filter(|_| self.is_changed) else { return };
+        let put = Sent::put_xml(setup::PROPERTIES, properties);
+        let values = Values::new(self.server, &self.prefix);
+        self.is_changed = setup::send(&values, connection, put).await.is_err();
+    }
+
+    /// Deletes tables. The list of the run loses each one only after the response, so that an interruption keeps it.
+    async fn remove(&mut self, tables: Vec<String>, connection: &mut Connection<'_>) {
+        let values = Values::new(self.server, &self.prefix);
+        let mut silent = 0;
+        for table in tables {
             let delete = Sent::delete(&format!("/Tables('{table}')"));
             let response = match request::build(&delete, &values) {
                 Ok(request) => connection.send(request).await,
                 Err(error) => Err(error),
             };
-            if !response.is_ok_and(|it| it.status == 204 || it.status == 404) {
-                left.push(table);
-            }
-        }
-        self.tables.clone_from(&left);
-        if left.is_empty() { Ok(()) } else { Err(left) }
-    }
-}
-
-/// Sends the requests of a case until a response differs.
-async fn steps(case: &Case, values: &mut Values<'_>, connection: &mut Connection<'_>) -> Outcome {
-    let settled = Instant::now() + values.server().settle;
-    let mut matched = None;
-    for step in &case.steps {
-        let is_repeated = case.is_delayed && matches!(step.method.as_str(), "GET" | "OPTIONS");
-        loop {
-            match send(case, step, values, connection).await {
-                Ok(expected) => matched = Some(expected),
-                Err(_) if is_repeated && Instant::now() < settled => {
-                    tokio::time::sleep(BETWEEN_READS).await;
-                    continue;
+            match response {
+                Ok(it) if it.status == 204 || it.status == 404 => {
+                    self.tables.retain(|known| *known != table);
                 }
-                Err(outcome) => return outcome,
+                Ok(_) => {}
+                Err(_) if silent + 1 == MAX_SILENT => return,
+                Err(_) => silent += 1,
             }
-            break;
         }
     }
-    match matched {
-        Some(response) if !case.is_settled => Outcome::NotSettled { response },
-        _ => Outcome::Passed,
-    }
-}
 
-/// Sends a request, and returns the expected response that matches.
-async fn send(
-    case: &Case,
-    step: &Step,
-    values: &mut Values<'_>,
-    connection: &mut Connection<'_>,
-) -> Result<String, Outcome> {
-    let response = match request::build(&Sent::of(case, step), values) {
-        Ok(request) => connection.send(request).await,
-        Err(error) => Err(error),
-    };
-    let response =
-        response.map_err(|error| Outcome::differs(step, step.expected[0].to_string(), error))?;
-    let mut first = None;
-    for expected in &step.expected {
-        match check::check(expected, &response, values) {
-            Ok(()) => return Ok(expected.to_string()),
-            Err(difference) => first = first.or(Some(difference)),
+    /// Sends the requests of a case until a response differs.
+    async fn steps(
+        &mut self,
+        case: &Case,
+        values: &mut Values<'_>,
+        connection: &mut Connection<'_>,
+    ) -> Outcome {
+        let settled = Instant::now() + self.server.settle;
+        let mut matched = None;
+        for step in &case.steps {
+            let is_repeated = case.is_delayed && matches!(step.method.as_str(), "GET" | "OPTIONS");
+            loop {
+                match self.step(case, step, values, connection).await {
+                    Ok(expected) => matched = Some(expected),
+                    Err(_) if is_repeated && Instant::now() < settled => {
+                        tokio::time::sleep(BETWEEN_READS).await;
+                        continue;
+                    }
+                    Err(outcome) => return outcome,
+                }
+                break;
+            }
+        }
+        match matched {
+            Some(response) if !case.is_settled => Outcome::NotSettled { response },
+            _ => Outcome::Passed,
         }
     }
-    Err(match first {
-        _ if step.expected.len() > 1 => {
-            Outcome::NotSettled { response: format!("another one: {}", brief(&response)) }
+
+    /// Sends a request, and returns the expected response that matches.
+    async fn step(
+        &mut self,
+        case: &Case,
+        step: &Step,
+        values: &mut Values<'_>,
+        connection: &mut Connection<'_>,
+    ) -> Result<String, Outcome> {
+        let response = match request::build(&Sent::of(case, step), values) {
+            Ok(request) => self.send(request, connection).await,
+            Err(error) => Err(error),
+        };
+        let response = response
+            .map_err(|error| Outcome::differs(step, None, step.expected[0].to_string(), error))?;
+        let mut first = None;
+        for expected in &step.expected {
+            // Names that a response binds which does not match have no value.
+            let mut bound = values.clone();
+            match check::check(expected, &response, &mut bound) {
+                Ok(()) => {
+                    *values = bound;
+                    return Ok(expected.to_string());
+                }
+                Err(difference) => first = first.or(Some(difference)),
+            }
         }
-        Some(difference) if response.status != 501 => {
-            Outcome::differs(step, difference.expected, difference.got)
+        let is_expected = step.expected.iter().any(|it| it.status == 501);
+        Err(match first {
+            _ if response.status == 501 && !is_expected => {
+                Outcome::NotSupported { got: check::answer(&response) }
+            }
+            Some(difference) if step.expected.len() == 1 => {
+                let answer = Some(check::answer(&response));
+                Outcome::differs(step, answer, difference.expected, difference.got)
+            }
+            _ => Outcome::NotSettled {
+                response: format!("another one: {}", check::answer(&response)),
+            },
+        })
+    }
+
+    /// Sends a request of a case. The list of the run gets the table that it creates.
+    async fn send(
+        &mut self,
+        request: Request,
+        connection: &mut Connection<'_>,
+    ) -> Result<Response, String> {
+        let created = request.created_table().filter(|name| !self.tables.contains(name));
+        // A table with a name without the prefix may have been there before: it is the run's only after a success.
+        let (own, other) = match created {
+            Some(name) if name.contains(&self.prefix) => (Some(name), None),
+            other => (None, other),
+        };
+        self.tables.extend(own);
+        let signatures = request.signatures();
+        let mut response = connection.send(request).await?;
+        self.tables.extend(other.filter(|_| (200..300).contains(&response.status)));
+        // Reports repeat the body, and errors may repeat the signature.
+        for signature in signatures.iter().filter(|it| !it.is_empty()) {
+            response.body = response.body.replace(signature, "(signature)");
         }
-        _ => Outcome::NotSupported { got: brief(&response) },
-    })
+        Ok(response)
+    }
 }
 
 /// A response in a line.

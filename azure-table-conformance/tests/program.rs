@@ -75,11 +75,10 @@ fn differences_are_1_unless_they_are_known() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let [report, known] = ["report.md", "known.tsv"].map(|name| folder.join(name));
     let case = "tables/delete-missing";
-    std::fs::write(&known, format!("{case}\tx\n")).unwrap();
     let run = |arguments: &[&str]| {
         program(&endpoint).args(["--only", case]).args(arguments).output().unwrap()
     };
-    let output = run(&["--report", report.to_str().unwrap()]);
+    let output = run(&["--report", report.to_str().unwrap(), "--report", known.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(
         text(&output).contains("expected 404 ResourceNotFound\n  got      204\n"),
@@ -88,27 +87,61 @@ fn differences_are_1_unless_they_are_known() {
     );
     let report = std::fs::read_to_string(report).unwrap();
     assert!(report.contains("| all | 1 | 0 | 1 | 0 | 0 |") && report.contains(case), "{report}");
+    let list = std::fs::read_to_string(&known).unwrap();
+    assert_eq!(list, format!("{case}\tdiffers\tDELETE /Tables('{{name}}') => 204\n"));
     assert_eq!(run(&["--known", known.to_str().unwrap()]).status.code(), Some(0));
     std::fs::write(&known, "").unwrap();
     let output = run(&["--known", known.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("tables/delete-missing differs, and is not in the list"));
+    let text = text(&output);
+    assert!(text.contains("tables/delete-missing is differs: DELETE"), "{text}");
+}
+
+#[cfg(unix)]
+fn signal(name: &str, process: &std::process::Child) {
+    let kill = Command::new("kill").args([name, &process.id().to_string()]).status().unwrap();
+    assert!(kill.success());
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interruption_removes_the_tables() {
+fn a_signal_ends_the_run_and_removes_the_tables() {
+    for name in ["-INT", "-TERM"] {
+        let (sender, received) = channel();
+        // Reads have no response.
+        let endpoint = serve(|line| !line.contains("GET "), sender);
+        let mut child = program(&endpoint)
+            .args(["--only", "gets/get", "--table-prefix", "mine"])
+            .spawn()
+            .unwrap();
+        let until = |method: &str| received.iter().find(|line| line.contains(method)).unwrap();
+        let read = until("GET ");
+        let table = read.split(['/', '(']).find(|part| part.starts_with("mine")).unwrap();
+        signal(name, &child);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        let deletion = until("DELETE ");
+        assert!(deletion.contains(&format!("/one/Tables('{table}')")), "{deletion}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_the_removal_of_tables() {
     let (sender, received) = channel();
-    // Reads have no response.
-    let endpoint = serve(|line| !line.contains("GET "), sender);
-    let mut child =
-        program(&endpoint).args(["--only", "gets/get", "--table-prefix", "mine"]).spawn().unwrap();
-    let until = |method: &str| received.iter().find(|line| line.contains(method)).unwrap();
-    let read = until("GET ");
-    let table = read.split(['/', '(']).find(|part| part.starts_with("mine")).unwrap();
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let deletion = until("DELETE ");
-    assert!(deletion.contains(&format!("/one/Tables('{table}')")), "{deletion}");
+    // Reads and deletions have no response.
+    let endpoint = serve(|line| !line.contains("GET ") && !line.contains("DELETE "), sender);
+    let mut command = program(&endpoint);
+    command.args(["--only", "gets/get", "--table-prefix", "mine"]);
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    for method in ["GET ", "DELETE "] {
+        received.iter().find(|line| line.contains(method)).unwrap();
+        signal("-INT", &child);
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(
+        text(&output).contains("not deleted or restored: tables that begin with mine"),
+        "{}",
+        text(&output)
+    );
 }

@@ -23,7 +23,7 @@ pub(super) fn tables_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The values of a case while it runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Values<'s> {
     server: &'s Server,
     now: DateTime<Utc>,
@@ -61,6 +61,8 @@ impl<'s> Values<'s> {
             "host" => self.server.authority.clone(),
             "crlf" => "\r\n".to_owned(),
             "space" => " ".to_owned(),
+            "star" => "*".to_owned(),
+            "brace" => "{".to_owned(),
             "time" => (self.now + offset(argument)?).format("%Y-%m-%dT%H:%M:%SZ").to_string(),
             "date" => {
                 (self.now + offset(argument)?).format("%a, %d %b %Y %H:%M:%S GMT").to_string()

@@ -92,7 +92,8 @@ impl<'t> Reader<'t> {
         let body = self.text(is_expected);
         let mut expected = Vec::new();
         while let Some(line) = self.next_if(is_expected) {
-            expected.push(self.expected(line)?);
+            let has_changeset = body.contains("\nContent-Type: multipart/mixed");
+            expected.push(Expected { has_changeset, ..self.expected(line)? });
         }
         if expected.is_empty() {
             return Err(format!("no => follows {line}"));
@@ -120,7 +121,8 @@ impl<'t> Reader<'t> {
         }
         self.skip_blank();
         let body = expected_body(&self.text(ends_response))?;
-        Ok(Expected { status, code: code.map(str::to_owned), headers, body, parts: Vec::new() })
+        let code = code.map(str::to_owned);
+        Ok(Expected { status, code, headers, body, parts: Vec::new(), has_changeset: false })
     }
 
     /// Reads lines until one that ends them, without blank lines at their end.

@@ -53,12 +53,12 @@ pub(super) fn cases() -> Result<Vec<Case>, ParseError> {
     let mut cases = Vec::new();
     for (set, text) in SETS {
         for (number, line) in text.lines().enumerate() {
-            let recording: Recording = serde_json::from_str(line).map_err(|error| ParseError {
-                place: format!("{set}.jsonl:{}", number + 1),
-                reason: error.to_string(),
-            })?;
+            let place = || format!("{set}.jsonl:{}", number + 1);
+            let recording: Recording = serde_json::from_str(line)
+                .map_err(|error| ParseError { place: place(), reason: error.to_string() })?;
             if !left_out.contains(&(*set, recording.name.as_str())) {
-                cases.extend(case(set, recording));
+                let error = |reason: &str| ParseError { place: place(), reason: reason.to_owned() };
+                cases.extend(case(set, recording).map_err(error)?);
             }
         }
     }
@@ -66,18 +66,20 @@ pub(super) fn cases() -> Result<Vec<Case>, ParseError> {
 }
 
 /// Converts a recording, or returns `None` if it cannot be repeated.
-fn case(set: &str, recording: Recording) -> Option<Case> {
+fn case(set: &str, recording: Recording) -> Result<Option<Case>, &'static str> {
     // The set has recordings of Azure Storage that the suite of Cosmos DB made, which `cosmos.tsv` lists.
     let dialect = if set.starts_with("cosmos") { Dialect::Cosmos } else { Dialect::Storage };
     let exchanges: Vec<_> =
         recording.exchanges.into_iter().filter(|it| !it.depends_on_the_account()).collect();
     if exchanges.is_empty() || !exchanges.iter().all(Exchange::can_be_repeated) {
-        return None;
+        return Ok(None);
     }
     let names = Names::of(&exchanges);
-    Some(Case {
+    let steps: Option<Vec<_>> = exchanges.iter().map(|exchange| exchange.step(&names)).collect();
+    Ok(Some(Case {
         name: format!("recorded/{set}/{}", recording.name),
-        title: "The responses are those of the recording".to_owned(),
+        title: "Status, body and the headers that clients read are those of the recording"
+            .to_owned(),
         sources: vec![format!("recording {set} {}", recording.name)],
         is_settled: true,
         dialects: vec![dialect],
@@ -85,6 +87,6 @@ fn case(set: &str, recording: Recording) -> Option<Case> {
         is_delayed: false,
         has_bare_lines: true,
         rows: Vec::new(),
-        steps: exchanges.iter().map(|exchange| exchange.step(&names)).collect(),
-    })
+        steps: steps.ok_or("malformed batch")?,
+    }))
 }

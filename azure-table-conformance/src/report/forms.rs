@@ -108,6 +108,7 @@ mod tests {
             request: "GET /{table}".to_owned(),
             expected: "200".to_owned(),
             got: "400\u{1b}[31m\n`".to_owned(),
+            answer: Some("400 Bad\tCode".to_owned()),
         };
         Report {
             endpoint: "http://h/one".to_owned(),
@@ -148,14 +149,35 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_differences_is_compared_both_ways() {
-        assert_eq!(report().compare("a/two\tThe rule\n"), Vec::<String>::new());
-        assert_eq!(report().compare(""), ["a/two differs, and is not in the list"]);
-        let lines = report().compare("a/one\nb/one\tx\na/two\nnot/run\n");
-        assert_eq!(
-            lines,
-            ["a/one is in the list, but is passed", "b/one is in the list, but is not supported",]
-        );
+    fn a_list_has_each_outcome_that_another_run_may_change() {
+        let list = report().to_list();
+        let lines: Vec<_> = list.lines().collect();
+        let two = "a/two\tdiffers\tGET /{table} => 400 Bad Code";
+        assert_eq!(lines, [two, "b/one\tnot supported\t501", "b/two\tnot settled\t200"]);
+        assert_eq!(report().compare(&list), Vec::<String>::new());
+        let others = list.lines().skip(1).collect::<Vec<_>>().join("\n");
+        let line = "a/two is differs: GET /{table} => 400 Bad Code, and is not in the list";
+        assert_eq!(report().compare(&others), [line]);
+        for (line, change) in [
+            (
+                "b/two\tnot settled\t404",
+                "b/two is not settled: 200, but in the list not settled: 404",
+            ),
+            ("a/two\tdiffers\tGET /{table} => 404", "a/two is differs: GET"),
+            ("b/one\tdiffers\tx", "b/one is not supported: 501, but in the list differs: x"),
+            ("a/one\tdiffers\tx", "a/one is in the list, but passed"),
+            ("no/such\tdiffers\tx", "no/such is in the list, but is not a case"),
+        ] {
+            // The last line with a name counts.
+            let changes = report().compare(&format!("{list}{line}\n"));
+            assert!(matches!(&changes[..], [it] if it.starts_with(change)), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_was_not_run_may_be_in_the_list() {
+        let list = report().to_list() + "inserts/return-no-content\tdiffers\tx\n";
+        assert_eq!(report().compare(&list), Vec::<String>::new());
     }
 
     #[test]

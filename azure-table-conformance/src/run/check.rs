@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{brief, json};
-use crate::case::{Expected, ExpectedBody, Values};
+use super::{brief, json, xml};
+use crate::case::{Expected, ExpectedBody, Pattern, Values};
 use crate::wire::{self, Response};
 
 /// The expected part of a response, and the received one.
@@ -34,21 +34,37 @@ pub(super) fn check(
         return Err(Found::new(expected.to_string(), brief(response)));
     }
     for (name, pattern) in &expected.headers {
-        let found = response.header(name);
-        match (pattern, found) {
-            (None, None) => {}
-            (Some(pattern), Some(found)) if pattern.matches(found, values) => {}
-            _ => {
-                let wanted = pattern.as_ref().map(|pattern| values.shown(pattern.text()));
-                return Err(Found::new(
-                    format!("{name}: {}", wanted.as_deref().unwrap_or("(absent)")),
-                    format!("{name}: {}", found.unwrap_or("(absent)")),
-                ));
-            }
-        }
+        header(name, pattern.as_ref(), &response.all(name), values)?;
     }
     body(&expected.body, response, values)?;
-    if expected.parts.is_empty() { Ok(()) } else { parts(&expected.parts, response, values) }
+    if expected.parts.is_empty() { Ok(()) } else { parts(expected, response, values) }
+}
+
+fn header(
+    name: &str,
+    pattern: Option<&Pattern>,
+    found: &[&str],
+    values: &mut Values<'_>,
+) -> Result<(), Found> {
+    // The service spells media types with and without spaces between their parameters.
+    let normal = |text: &str| match name {
+        "content-type" => text.replace("; ", ";"),
+        _ => text.to_owned(),
+    };
+    let is_match = match (pattern, found) {
+        (None, []) => true,
+        (Some(pattern), [found]) => {
+            Pattern::new(&normal(pattern.text())).matches(&normal(found), values)
+        }
+        _ => false,
+    };
+    if is_match {
+        return Ok(());
+    }
+    let wanted = pattern.map(|pattern| values.shown(pattern.text()));
+    let got = if found.is_empty() { "(absent)".to_owned() } else { found.join(" and ") };
+    let wanted = wanted.as_deref().unwrap_or("(absent)");
+    Err(Found::new(format!("{name}: {wanted}"), format!("{name}: {got}")))
 }
 
 fn body(
@@ -58,6 +74,11 @@ fn body(
 ) -> Result<(), Found> {
     match expected {
         ExpectedBody::Any => Ok(()),
+        // HTTP drops a body after 204, so that the header alone shows it.
+        ExpectedBody::Empty if has_length(response) => {
+            let length = response.header("content-length").unwrap_or_default();
+            Err(Found::new("no body", format!("content-length: {length}")))
+        }
         ExpectedBody::Empty if response.body.is_empty() => Ok(()),
         ExpectedBody::Empty => Err(Found::new("no body", brief(response))),
         ExpectedBody::Json { value, is_exact } => {
@@ -68,9 +89,10 @@ fn body(
                 .map_err(|(expected, got)| Found::new(expected, got))
         }
         ExpectedBody::Lines(lines) => {
-            let found = without_spaces(&response.body);
+            let found = xml::normal(&response.body);
             for line in lines {
-                if !line.is_in(&response.body, values) && !line.is_in(&found, values) {
+                let in_xml = Pattern::new(&xml::normal(line.text()));
+                if !line.is_in(&response.body, values) && !in_xml.is_in(&found, values) {
                     return Err(Found::new(values.shown(line.text()), brief(response)));
                 }
             }
@@ -79,29 +101,36 @@ fn body(
     }
 }
 
-/// XML without spaces between and at the end of its tags.
-fn without_spaces(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace(" />", "/>");
-    let lines = text.lines().map(str::trim);
-    lines.collect::<Vec<_>>().join("\n").replace(">\n<", "><")
+fn has_length(response: &Response) -> bool {
+    response.status == 204 && response.header("content-length").is_some_and(|it| it != "0")
 }
 
-fn parts(expected: &[Expected], response: &Response, values: &mut Values<'_>) -> Result<(), Found> {
+fn parts(expected: &Expected, response: &Response, values: &mut Values<'_>) -> Result<(), Found> {
     let Some(found) = wire::parts(response) else {
         return Err(Found::new("a multipart body", brief(response)));
     };
-    for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
-        check(expected, found, values).map_err(|difference| {
-            let part = |text| format!("part {index}: {text}");
-            Found { expected: part(difference.expected), got: part(difference.got) }
-        })?;
+    for (index, (part, found)) in expected.parts.iter().zip(&found).enumerate() {
+        let at = |text| format!("part {index}: {text}");
+        check(part, &found.response, values)
+            .map_err(|it| Found { expected: at(it.expected), got: at(it.got) })?;
+        if found.is_in_changeset != expected.has_changeset {
+            let place = |is_in| if is_in { "in a changeset" } else { "in no changeset" };
+            let [wanted, got] = [expected.has_changeset, found.is_in_changeset].map(place);
+            return Err(Found { expected: at(wanted.to_owned()), got: at(got.to_owned()) });
+        }
     }
-    if expected.len() != found.len() {
-        let statuses: Vec<_> = found.iter().map(|part| part.status.to_string()).collect();
+    if expected.parts.len() != found.len() {
+        let statuses: Vec<_> = found.iter().map(|it| it.response.status.to_string()).collect();
         let got = format!("{} parts: {}", found.len(), statuses.join(" "));
-        return Err(Found::new(format!("{} parts", expected.len()), got));
+        return Err(Found::new(format!("{} parts", expected.parts.len()), got));
     }
     Ok(())
+}
+
+/// The status, and the code of an error.
+pub(super) fn answer(response: &Response) -> String {
+    let code = error_code(&response.body).unwrap_or_default();
+    format!("{} {code}", response.status).trim_end().to_owned()
 }
 
 /// The code of an error in JSON or XML.

@@ -1,5 +1,6 @@
 //! The requests of the runner itself, before and after those of a case.
 
+use super::check;
 use super::request::{self, Sent};
 use crate::case::Values;
 use crate::report::{Difference, Outcome};
@@ -20,12 +21,14 @@ pub(super) async fn send(
     };
     let failure = match response {
         Ok(response) if (200..300).contains(&response.status) => return Ok(response),
-        Ok(response) if response.status == 501 => {
-            return Err(Outcome::NotSupported { got: super::brief(&response) });
+        // A server without tables or entities fails the cases of them.
+        Ok(response) if response.status == 501 && line.ends_with(PROPERTIES) => {
+            return Err(Outcome::NotSupported { got: check::answer(&response) });
         }
-        Ok(response) => super::brief(&response),
-        Err(error) => error,
+        Ok(response) => (Some(check::answer(&response)), super::brief(&response)),
+        Err(error) => (None, error),
     };
+    let (answer, got) = failure;
     let expected = "success of the set-up".to_owned();
-    Err(Outcome::Differs(Difference { request: line, expected, got: failure }))
+    Err(Outcome::Differs(Difference { request: line, expected, got, answer }))
 }

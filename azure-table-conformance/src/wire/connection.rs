@@ -9,9 +9,10 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::Server;
+use super::{Server, parameters};
 
 /// Larger responses are failures.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -26,6 +27,28 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
 }
 
+impl Request {
+    /// The table that the request creates.
+    pub(crate) fn created_table(&self) -> Option<String> {
+        let path = self.target.split('?').next().unwrap_or_default();
+        if self.method != "POST" || !path.ends_with("/Tables") {
+            return None;
+        }
+        let body: Value = serde_json::from_slice(&self.body).ok()?;
+        Some(body["TableName"].as_str()?.to_owned())
+    }
+
+    /// The signatures in the headers and in the URL.
+    pub(crate) fn signatures(&self) -> Vec<String> {
+        let of_header = |(name, value): &(String, String)| {
+            let is_it = name.eq_ignore_ascii_case("authorization");
+            is_it.then(|| value.rsplit(':').next().unwrap_or_default().to_owned())
+        };
+        let query = parameters(&self.target).into_iter().filter(|(name, _)| name == "sig");
+        self.headers.iter().filter_map(of_header).chain(query.map(|(_, value)| value)).collect()
+    }
+}
+
 /// A response, or the part of one to an operation of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Response {
@@ -36,6 +59,12 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// The values of all headers with this name, in lower case.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        let named = self.headers.iter().filter(|(known, _)| known == name);
+        named.map(|(_, value)| value.as_str()).collect()
+    }
+
     /// The value of the first header with this name, in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -82,7 +111,17 @@ async fn exchange(
         Some(sender) => sender,
         None => connect(server).await?,
     };
-    let response = sender.send_request(message(server, request)?).await?;
+    let response = match sender.try_send_request(message(server, request)?).await {
+        Ok(response) => response,
+        // The server closed the connection before anything was sent.
+        Err(mut error) => match error.take_message() {
+            None => return Err(error.into_error().into()),
+            Some(message) => {
+                sender = connect(server).await?;
+                sender.send_request(message).await?
+            }
+        },
+    };
     let (head, body) = response.into_parts();
     let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await?.to_bytes();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();

@@ -2,8 +2,15 @@
 
 use super::Response;
 
-/// Returns the responses in a multipart response, or `None` if it is malformed.
-pub(crate) fn parts(response: &Response) -> Option<Vec<Response>> {
+/// The response to an operation.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) is_in_changeset: bool,
+    pub(crate) response: Response,
+}
+
+/// Returns the parts of a multipart response, or `None` if it is malformed.
+pub(crate) fn parts(response: &Response) -> Option<Vec<Part>> {
     // Spaces may follow a boundary.
     let lines = response.body.lines().map(str::trim_end);
     let text = lines.collect::<Vec<_>>().join("\n") + "\n";
@@ -13,10 +20,10 @@ pub(crate) fn parts(response: &Response) -> Option<Vec<Response>> {
         let kind = value(&headers, "content-type")?;
         if kind.starts_with("multipart/mixed") {
             for section in sections(body, kind)? {
-                parts.push(part(section)?);
+                parts.push(Part { is_in_changeset: true, response: part(section)? });
             }
         } else {
-            parts.push(part(section)?);
+            parts.push(Part { is_in_changeset: false, response: part(section)? });
         }
     }
     Some(parts)

@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::fill;
 use super::json;
 use crate::case::{Expected, ExpectedBody, Pattern, Step};
 use crate::wire::{Response, parameters, parts};
@@ -83,27 +84,27 @@ impl Exchange {
         (name != "Tables" && !name.is_empty()).then_some((name, !is_missing))
     }
 
-    /// The request with names, and the expected response.
-    pub(super) fn step(&self, known: &Names) -> Step {
+    /// The request with names, and the expected response; none if the recorded one is malformed.
+    pub(super) fn step(&self, known: &Names) -> Option<Step> {
         let has_fields = self.has_fields_of_sas();
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         let query: Vec<_> = pairs.filter_map(|pair| known.option(pair, has_fields)).collect();
         let separator = if query.is_empty() { "" } else { "?" };
         let header = |(name, value): &(String, String)| {
-            (name.clone(), Some(known.etag(value).unwrap_or_else(|| value.clone())))
+            (name.clone(), Some(known.etag(value).unwrap_or_else(|| escaped(value))))
         };
         // Headers that a recording does not have are not sent.
         let usual = ["Accept", "DataServiceVersion", "x-ms-version", "Content-Type"];
         let is_missing =
             |name: &&str| !self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
         let missing = usual.into_iter().filter(is_missing).map(|name| (name.to_owned(), None));
-        Step {
+        Some(Step {
             method: self.method.clone(),
             target: format!("{}{separator}{}", known.text(&self.path), query.join("&")),
             headers: self.headers.iter().map(header).chain(missing).collect(),
             body: known.body(self.body.as_deref().unwrap_or_default()),
-            expected: vec![expected(&self.response(), known)],
-        }
+            expected: vec![expected(&self.response(), known)?],
+        })
     }
 
     fn response(&self) -> Response {
@@ -121,7 +122,16 @@ const SAS: [&str; 13] =
     ["sv", "ss", "srt", "st", "se", "sp", "tn", "si", "spk", "srk", "epk", "erk", "sig"];
 
 /// The headers whose values are compared, and the headers that must be present.
-const COMPARED: [&str; 3] = ["content-id", "preference-applied", "x-ms-error-code"];
+const COMPARED: [&str; 8] = [
+    "cache-control",
+    "content-id",
+    "content-type",
+    "location",
+    "preference-applied",
+    "x-content-type-options",
+    "x-ms-error-code",
+    "x-ms-version",
+];
 const PRESENT: [&str; 4] = [
     "etag",
     "x-ms-continuation-nextpartitionkey",
@@ -129,8 +139,18 @@ const PRESENT: [&str; 4] = [
     "x-ms-continuation-nexttablename",
 ];
 
-fn expected(response: &Response, known: &Names) -> Expected {
-    let compared = COMPARED.map(|name| (name, response.header(name).map(str::to_owned)));
+/// The expected response; none if it is a malformed batch.
+fn expected(response: &Response, known: &Names) -> Option<Expected> {
+    let kind = response.header("content-type").unwrap_or_default();
+    let is_batch = kind.starts_with("multipart/mixed");
+    let compared = COMPARED.map(|name| {
+        let value = match name {
+            // The boundary is a new one.
+            "content-type" if is_batch => Some("multipart/mixed; boundary=*".to_owned()),
+            _ => response.header(name).map(|value| known.pattern(value)),
+        };
+        (name, value)
+    });
     let present = PRESENT.map(|name| {
         let value = response.header(name);
         let bound = value.and_then(|value| known.etag(value).or_else(|| known.token(value)));
@@ -138,23 +158,34 @@ fn expected(response: &Response, known: &Names) -> Expected {
     });
     let headers = compared.into_iter().chain(present);
     let headers = headers.map(|(name, value)| (name.to_owned(), value.map(|it| Pattern::new(&it))));
-    let kind = response.header("content-type").unwrap_or_default();
-    let is_batch = kind.starts_with("multipart/mixed");
-    let body = match serde_json::from_str(response.body.trim_start_matches('\u{feff}')) {
-        _ if response.body.is_empty() => ExpectedBody::Empty,
-        Ok(value) if !is_batch => {
-            ExpectedBody::Json { value: json::expected(value, known), is_exact: true }
-        }
-        _ => ExpectedBody::Any,
+    let text = response.body.trim_start_matches('\u{feff}');
+    let body = match serde_json::from_str(text) {
+        _ if text.is_empty() => ExpectedBody::Empty,
+        _ if is_batch => ExpectedBody::Any,
+        Ok(value) => ExpectedBody::Json { value: json::expected(value, known), is_exact: true },
+        // XML. It names no table, but one is named as its tags.
+        Err(_) => ExpectedBody::Lines(vec![Pattern::new(&escaped(text).replace('*', "{star}"))]),
     };
-    let parts = if is_batch { parts(response).unwrap_or_default() } else { Vec::new() };
-    Expected {
+    let parts = if is_batch { parts(response)? } else { Vec::new() };
+    Some(Expected {
         status: response.status,
         code: None,
         headers: headers.collect(),
         body,
-        parts: parts.iter().map(|part| expected(part, known)).collect(),
+        has_changeset: parts.iter().any(|part| part.is_in_changeset),
+        parts: parts.iter().map(|part| expected(&part.response, known)).collect::<Option<_>>()?,
+    })
+}
+
+/// A text of a recording, whose braces are not those of names.
+fn escaped(text: &str) -> String {
+    let mut pieces = text.split('{');
+    let mut escaped = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        escaped.push_str(if fill::name(piece).is_some() { "{brace}" } else { "{" });
+        escaped.push_str(piece);
     }
+    escaped
 }
 
 /// The names in a case that stand for the tables, ETags and tokens of its recording.
@@ -226,28 +257,33 @@ impl Names {
 
     /// A text with the names of tables, the account and its address.
     pub(super) fn text(&self, text: &str) -> String {
-        let text = text.replace(HOST, "{endpoint}").replace("fakeacct", "{account}");
+        let text = escaped(text).replace(HOST, "{endpoint}").replace("fakeacct", "{account}");
         self.tables.iter().fold(text, |text, (table, name)| text.replace(table, name))
+    }
+
+    /// A text of a response as a pattern, in which a star stands for itself.
+    pub(super) fn pattern(&self, text: &str) -> String {
+        self.text(text).replace('*', "{star}")
     }
 
     /// The body of a request; the addresses of a batch begin with the path of the account.
     fn body(&self, body: &str) -> String {
         // Access policies name no table, but one is named as their tags.
         if body.starts_with('<') {
-            return body.to_owned();
+            return escaped(body);
         }
         let lines = body.split('\n').map(|line| {
             let is_address = line.trim_end().ends_with(" HTTP/1.1");
-            let line =
-                if is_address { line.replacen(" /", " {path}/", 1) } else { line.to_owned() };
+            let text = self.text(line);
             match line.trim_end().split_once(": ") {
                 Some((name, value)) if name.eq_ignore_ascii_case("if-match") => {
-                    self.etag(value).map_or(line.clone(), |etag| line.replace(value, &etag))
+                    self.etag(value).map_or(text, |etag| line.replace(value, &etag))
                 }
-                _ => line,
+                _ if is_address => text.replacen(" /", " {path}/", 1),
+                _ => text,
             }
         });
-        self.text(&lines.collect::<Vec<_>>().join("\n"))
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -270,4 +306,30 @@ impl Exchange {
 
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_recordings_is_not_a_pattern() {
+        let names = Names { tables: vec![("t1".into(), "{table1}".into())], values: vec![] };
+        assert_eq!(
+            names.pattern("{\"a\":\"*\"} {word} t1"),
+            "{\"a\":\"{star}\"} {brace}word} {table1}"
+        );
+        assert_eq!(
+            names.body("GET /t1() HTTP/1.1\n{x}"),
+            "GET {path}/{table1}() HTTP/1.1\n{brace}x}"
+        );
+    }
+
+    #[test]
+    fn a_malformed_batch_is_refused() {
+        let kind = "multipart/mixed; boundary=b".to_owned();
+        let headers = vec![("content-type".to_owned(), kind)];
+        let response = Response { status: 202, headers, body: "--b\n".to_owned() };
+        assert!(expected(&response, &Names::of(&[])).is_none());
+    }
 }

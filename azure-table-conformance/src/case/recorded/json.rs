@@ -14,11 +14,7 @@ pub(super) fn expected(value: Value, known: &Names) -> Value {
                         Value::String(known.etag(&etag).unwrap_or_else(|| "*".to_owned()))
                     }
                     ("Timestamp", Value::String(_)) => Value::String("*".to_owned()),
-                    // The first line of a message; those below it have an id and a time.
-                    ("value", Value::String(text)) => {
-                        let line = text.lines().next().unwrap_or_default();
-                        Value::String(known.text(line) + "*")
-                    }
+                    ("message", message) => self::message(message, known),
                     (_, value) => expected(value, known),
                 };
                 (known.text(&name), value)
@@ -28,7 +24,19 @@ pub(super) fn expected(value: Value, known: &Names) -> Value {
         Value::Array(items) => {
             Value::Array(items.into_iter().map(|item| expected(item, known)).collect())
         }
-        Value::String(text) => Value::String(known.text(&text)),
+        Value::String(text) => Value::String(known.pattern(&text)),
         other => other,
+    }
+}
+
+/// A message of an error: the first line of its text. Those below it have an id and a time.
+fn message(mut message: Value, known: &Names) -> Value {
+    let text = message["value"].as_str().and_then(|text| text.lines().next());
+    match text.map(|line| known.pattern(line) + "*") {
+        Some(text) => {
+            message["value"] = Value::String(text);
+            message
+        }
+        None => expected(message, known),
     }
 }
