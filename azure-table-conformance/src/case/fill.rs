@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::wire::{Server, encoded};
 
 /// The names that the signing of a request replaces.
-const SIGNATURES: [&str; 5] = ["sign", "sign-lite", "wrong-sign", "sas", "wrong-sas"];
+const SIGNATURES: [&str; 6] = ["sign", "sign-lite", "sign-bare", "wrong-sign", "sas", "wrong-sas"];
 
 /// Whether a word names a table of the case: `table`, `table2` and so on, which the runner creates, or `name`, `name2` and so
 /// on, which it does not. It deletes all of them.

@@ -78,8 +78,9 @@ fn case(set: &str, recording: Recording) -> Result<Option<Case>, &'static str> {
     let steps: Option<Vec<_>> = exchanges.iter().map(|exchange| exchange.step(&names)).collect();
     Ok(Some(Case {
         name: format!("recorded/{set}/{}", recording.name),
-        title: "Status, body and the headers that clients read are those of the recording"
-            .to_owned(),
+        title:
+            "Status, body and the headers that depend on the operation are those of the recording"
+                .to_owned(),
         sources: vec![format!("recording {set} {}", recording.name)],
         is_settled: true,
         dialects: vec![dialect],

@@ -126,11 +126,14 @@ fn sign(request: &mut Request, values: &Values<'_>) {
         comp,
     };
     let (full, lite) = (signed.full(), signed.lite());
+    // The method, the date and the path alone, which is not enough.
+    let bare = SignedRequest { content_md5: "", content_type: "", comp: None, ..signed }.full();
     for (name, value) in &mut request.headers {
         if name.eq_ignore_ascii_case("authorization") {
             *value = value
                 .replace("{sign}", &server.key.sign(&full))
                 .replace("{sign-lite}", &server.key.sign(&lite))
+                .replace("{sign-bare}", &server.key.sign(&bare))
                 .replace("{wrong-sign}", &Key::wrong().sign(&full));
         }
     }
@@ -184,6 +187,11 @@ mod tests {
         assert_eq!((value("accept"), value("x-ms-date"), value("content-type")), ("", "", ""));
         let lite = Key::from_base64("a2V5").unwrap().sign("today\n/one/one/Tables?comp=acl");
         assert_eq!(value("authorization"), format!("SharedKeyLite one:{lite}"));
+        let bare = Some("{sign-bare}".to_owned());
+        let headers = vec![("Authorization".to_owned(), bare), own("x-ms-date", Some("today"))];
+        let sent = Sent { headers: headers.into(), ..Sent::new("POST", "/T?comp=acl", "{}") };
+        let bare = Key::from_base64("a2V5").unwrap().sign("POST\n\n\ntoday\n/one/one/T");
+        assert_eq!(header(&built(&sent).headers, "authorization"), bare);
     }
 
     #[test]
