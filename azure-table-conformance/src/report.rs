@@ -163,28 +163,20 @@ impl Report {
         let shown = |listed: &str| listed.replace('\t', ": ");
         let mut changes = Vec::new();
         for it in &self.results {
-            let listed = it.outcome.listed();
-            match (known.get(it.name.as_str()), &listed) {
-                (Some(known), Some(listed)) if known != listed => {
-                    let [known, listed] = [known, listed.as_str()].map(shown);
-                    changes.push(format!("{} is {listed}, but in the list {known}", it.name));
-                }
-                (Some(_), None) => changes.push(format!("{} is in the list, but passed", it.name)),
-                (None, Some(listed)) => {
-                    changes.push(format!(
-                        "{} is {}, and is not in the list",
-                        it.name,
-                        shown(listed)
-                    ));
-                }
-                (Some(_), Some(_)) | (None, None) => {}
+            let now = it.outcome.listed().map_or("passed".to_owned(), |it| shown(&it));
+            let before = known.get(it.name.as_str()).map(|it| shown(it));
+            match before {
+                Some(before) if before == now => {}
+                Some(before) => changes.push(format!("{}: {now}; in the list: {before}", it.name)),
+                None if it.outcome == Outcome::Passed => {}
+                None => changes.push(format!("{}: {now}; not in the list", it.name)),
             }
         }
         let cases = cases().unwrap_or_default();
         let names = self.results.iter().map(|it| it.name.as_str());
         let names: BTreeSet<&str> = names.chain(cases.iter().map(|it| it.name.as_str())).collect();
         let gone = known.keys().filter(|name| !names.contains(*name));
-        changes.extend(gone.map(|name| format!("{name} is in the list, but is not a case")));
+        changes.extend(gone.map(|name| format!("{name}: not a case; in the list")));
         changes
     }
 

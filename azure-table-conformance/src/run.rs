@@ -250,15 +250,10 @@ impl<'s> Run<'s> {
         connection: &mut Connection<'_>,
     ) -> Result<Response, String> {
         let created = request.created_table().filter(|name| !self.tables.contains(name));
-        // A table with a name without the prefix may have been there before: it is the run's only after a success.
-        let (own, other) = match created {
-            Some(name) if name.contains(&self.prefix) => (Some(name), None),
-            other => (None, other),
-        };
-        self.tables.extend(own);
         let signatures = request.signatures();
         let mut response = connection.send(request).await?;
-        self.tables.extend(other.filter(|_| (200..300).contains(&response.status)));
+        // A table that the case does not name by its words may have been there before a refusal.
+        self.tables.extend(created.filter(|_| (200..300).contains(&response.status)));
         // Reports repeat the body, and errors may repeat the signature.
         for signature in signatures.iter().filter(|it| !it.is_empty()) {
             response.body = response.body.replace(signature, "(signature)");

@@ -94,7 +94,7 @@ fn differences_are_1_unless_they_are_known() {
     let output = run(&["--known", known.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     let text = text(&output);
-    assert!(text.contains("tables/delete-missing is differs: DELETE"), "{text}");
+    assert!(text.contains("tables/delete-missing: differs: DELETE"), "{text}");
 }
 
 #[cfg(unix)]

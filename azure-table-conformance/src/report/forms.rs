@@ -156,17 +156,14 @@ mod tests {
         assert_eq!(lines, [two, "b/one\tnot supported\t501", "b/two\tnot settled\t200"]);
         assert_eq!(report().compare(&list), Vec::<String>::new());
         let others = list.lines().skip(1).collect::<Vec<_>>().join("\n");
-        let line = "a/two is differs: GET /{table} => 400 Bad Code, and is not in the list";
+        let line = "a/two: differs: GET /{table} => 400 Bad Code; not in the list";
         assert_eq!(report().compare(&others), [line]);
         for (line, change) in [
-            (
-                "b/two\tnot settled\t404",
-                "b/two is not settled: 200, but in the list not settled: 404",
-            ),
-            ("a/two\tdiffers\tGET /{table} => 404", "a/two is differs: GET"),
-            ("b/one\tdiffers\tx", "b/one is not supported: 501, but in the list differs: x"),
-            ("a/one\tdiffers\tx", "a/one is in the list, but passed"),
-            ("no/such\tdiffers\tx", "no/such is in the list, but is not a case"),
+            ("b/two\tnot settled\t404", "b/two: not settled: 200; in the list: not settled: 404"),
+            ("a/two\tdiffers\tGET /{table} => 404", "a/two: differs: GET"),
+            ("b/one\tdiffers\tx", "b/one: not supported: 501; in the list: differs: x"),
+            ("a/one\tdiffers\tx", "a/one: passed; in the list: differs: x"),
+            ("no/such\tdiffers\tx", "no/such: not a case; in the list"),
         ] {
             // The last line with a name counts.
             let changes = report().compare(&format!("{list}{line}\n"));

@@ -137,7 +137,7 @@ async fn the_properties_from_before_the_first_case_are_restored() {
 #[tokio::test]
 async fn a_table_outside_of_the_prefix_is_deleted_if_it_was_created() {
     for (response, name, deletions) in
-        [(NOTHING, "ab", 1), (REFUSED, "ab", 0), (NOTHING, "1{name}", 2), (REFUSED, "1{name}", 2)]
+        [(NOTHING, "ab", 1), (REFUSED, "ab", 0), (NOTHING, "1{name}", 2), (REFUSED, "1{name}", 1)]
     {
         let fake = Fake::serving(move |line| {
             Some(if line.starts_with("POST") { response } else { NOTHING })
