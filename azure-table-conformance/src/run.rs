@@ -21,7 +21,7 @@ use self::request::Sent;
 /// The time between two reads of a change that is not applied yet.
 const BETWEEN_READS: Duration = Duration::from_secs(1);
 
-/// The deletions without a response after which the others are not tried.
+/// The deletions, or set-ups of cases, without a response after which the others are not tried.
 const MAX_SILENT: u32 = 3;
 
 /// The cases that are run.
@@ -59,6 +59,8 @@ pub struct Run<'s> {
     properties: Option<String>,
     /// Whether the settings have to be restored.
     is_changed: bool,
+    /// The cases in a row whose set-up had no response.
+    silent: u32,
 }
 
 impl<'s> Run<'s> {
@@ -67,7 +69,7 @@ impl<'s> Run<'s> {
         // Without randomness, the time distinguishes runs.
         let id = getrandom::u32().unwrap_or_else(|_| chrono::Utc::now().timestamp_subsec_nanos());
         let prefix = format!("{}{id:08x}n", server.prefix);
-        Self { server, prefix, tables: Vec::new(), properties: None, is_changed: false }
+        Self { server, prefix, tables: Vec::new(), properties: None, is_changed: false, silent: 0 }
     }
 
     /// How the names of the run's tables begin.
@@ -88,7 +90,11 @@ impl<'s> Run<'s> {
             if !selection.has(case, self.server) {
                 continue;
             }
-            let result = CaseResult::new(case, self.case(number, case).await);
+            let outcome = match self.silent {
+                MAX_SILENT => setup::not_run(),
+                _ => self.case(number, case).await,
+            };
+            let result = CaseResult::new(case, outcome);
             on_result(&result);
             report.results.push(result);
         }
@@ -101,8 +107,15 @@ impl<'s> Run<'s> {
         let others = self.tables.len();
         self.tables.extend(case.tables().into_iter().map(|word| values.table(word)));
         let outcome = match self.prepare(case, &values, &mut connection).await {
-            Ok(()) => self.steps(case, &mut values, &mut connection).await,
-            Err(outcome) => outcome,
+            Ok(()) => {
+                self.silent = 0;
+                self.steps(case, &mut values, &mut connection).await
+            }
+            Err(outcome) => {
+                let is_silent = matches!(&outcome, Outcome::Differs(it) if it.answer.is_none());
+                self.silent = if is_silent { self.silent + 1 } else { 0 };
+                outcome
+            }
         };
         // `clean_up` at the end repeats what fails.
         self.restore(&mut connection).await;

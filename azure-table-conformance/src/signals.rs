@@ -5,8 +5,8 @@ use std::io;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-#[cfg(unix)]
 /// The signals that end a run.
+#[cfg(unix)]
 #[derive(Debug)]
 pub struct Signals {
     interrupt: Signal,
@@ -30,8 +30,8 @@ impl Signals {
     }
 }
 
-#[cfg(windows)]
 /// The signals that end a run.
+#[cfg(windows)]
 #[derive(Debug)]
 pub struct Signals(tokio::signal::windows::CtrlC);
 

@@ -8,6 +8,8 @@ use crate::wire::{Connection, Response};
 
 pub(super) const PROPERTIES: &str = "/?restype=service&comp=properties";
 
+const EXPECTED: &str = "success of the set-up";
+
 /// Sends a request that must succeed.
 pub(super) async fn send(
     values: &Values<'_>,
@@ -29,6 +31,13 @@ pub(super) async fn send(
         Err(error) => (None, error),
     };
     let (answer, got) = failure;
-    let expected = "success of the set-up".to_owned();
+    let expected = EXPECTED.to_owned();
     Err(Outcome::Differs(Difference { request: line, expected, got, answer }))
+}
+
+/// The outcome of a case of a server that does not respond to the set-ups of cases.
+pub(super) fn not_run() -> Outcome {
+    let got = "not run, since the set-up of the cases before had no response".to_owned();
+    let (request, expected) = ("none".to_owned(), EXPECTED.to_owned());
+    Outcome::Differs(Difference { request, expected, got, answer: None })
 }

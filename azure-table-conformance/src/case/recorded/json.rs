@@ -40,3 +40,16 @@ fn message(mut message: Value, known: &Names) -> Value {
         None => expected(message, known),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_message_of_an_error_is_compared_by_its_first_line() {
+        let text = r#"{"odata.error":{"message":{"lang":"en-US","value":"No * {x}\nTime:1"}},"value":"a\nb"}"#;
+        let found = expected(serde_json::from_str(text).unwrap_or_default(), &Names::of(&[]));
+        assert_eq!(found["odata.error"]["message"]["value"], "No {star} {brace}x}*");
+        assert_eq!(found["value"], "a\nb");
+    }
+}

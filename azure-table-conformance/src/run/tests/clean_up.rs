@@ -152,3 +152,14 @@ async fn a_table_outside_of_the_prefix_is_deleted_if_it_was_created() {
         }
     }
 }
+
+#[tokio::test]
+async fn cases_are_not_run_on_a_server_without_responses() {
+    let fake = Fake::serving(|_| None).await;
+    let mut run = Run::new(&fake.server);
+    let report = run.cases(&cases(6, "\nPUT /{table}"), &Selection::default(), |_| ()).await;
+    assert!(report.results.iter().all(|it| matches!(it.outcome, Outcome::Differs(_))));
+    assert_eq!((report.results.len(), sent(&fake, "POST /one/Tables")), (6, 3));
+    let (_, got) = difference(report.results[5].outcome.clone());
+    assert!(got.starts_with("not run"), "{got}");
+}
