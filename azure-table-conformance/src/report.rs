@@ -65,7 +65,7 @@ pub struct Difference {
     pub expected: String,
     /// The response, or its part.
     pub got: String,
-    /// The status and the code of the response; without a response, none.
+    /// The status and the code of the response, and the header, member or part that differs; without a response, none.
     pub answer: Option<String>,
 }
 

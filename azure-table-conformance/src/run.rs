@@ -247,7 +247,8 @@ impl<'s> Run<'s> {
                 Outcome::NotSupported { got: check::answer(&response) }
             }
             Some(difference) if step.expected.len() == 1 => {
-                let answer = Some(check::answer(&response));
+                let answer = format!("{} {}", check::answer(&response), difference.place);
+                let answer = Some(answer.trim_end().to_owned());
                 Outcome::differs(step, answer, difference.expected, difference.got)
             }
             _ => Outcome::NotSettled {

@@ -139,6 +139,20 @@ async fn each_fault_of_a_response_is_a_difference() {
 }
 
 #[tokio::test]
+async fn the_answer_of_a_difference_names_the_place() {
+    for (expected, answer) in [
+        ("=> 201", "200"),
+        ("=> 200\nETag: W/\"2\"", "200 etag"),
+        ("=> 200\n\n{\"A\":2}", "200 $.A"),
+        ("=> 200\n\nabc", "200 body"),
+    ] {
+        let outcome = outcome(Some(ROW), expected).await;
+        let Outcome::Differs(it) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(it.answer.as_deref(), Some(answer), "{expected}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_without_a_response_differs() {
     let (_, got) = difference(outcome(Some(""), "=> 200").await);
     assert!(got.starts_with("no response: connection closed"), "{got}");
