@@ -99,6 +99,11 @@ impl ServiceDialect {
         Ok(())
     }
 
+    /// The URL of a resource in a header, in which Cosmos DB does not escape `@` (recorded in `test_url_encoding_at_symbol`).
+    pub(crate) fn url_in_header(self, url: String) -> String {
+        if self.is_cosmos() { url.replace("%40", "@") } else { url }
+    }
+
     /// The condition of a write. The ETags of Cosmos DB have trailing zeros.
     pub(crate) fn condition(self, condition: Precondition<'_>) -> Precondition<'_> {
         match condition {

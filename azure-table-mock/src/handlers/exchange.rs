@@ -89,7 +89,8 @@ impl<'a> Exchange<'a> {
         item: Item<'_>,
         put: impl FnMut(&HeaderName, &str),
     ) {
-        headers_of_creation(&self.payload(set, None).url(item), self.preference, put);
+        let url = self.request.dialect.url_in_header(self.payload(set, None).url(item));
+        headers_of_creation(&url, self.preference, put);
     }
 
     /// `$top`, up to the limit of the dialect. A developer of Storage Explorer reports that the service accepts 0 and

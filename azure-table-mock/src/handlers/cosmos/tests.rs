@@ -125,6 +125,11 @@ fn responses_have_the_headers_and_the_bodies_of_cosmos_db() {
         let names: Vec<_> = inserted.headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["content-type", "location", "etag", "x-ms-request-id", "date"]);
     }
+    // `test_url_encoding_at_symbol`
+    let body = r#"{"PartitionKey":"p","RowKey":"a@b%40"}"#;
+    let inserted = send(&service, "POST", "/Blogs", &[], body);
+    let url = format!("{BASE}/Blogs(PartitionKey='p',RowKey='a@b%2540')");
+    assert_eq!(header(&inserted, "location"), Some(&*url));
     let page =
         send(&service, "GET", "/Blogs()?$select=A,Missing", &[("x-ms-version", "2019-02-02")], "");
     let end = format!(r#","A":"é"}}],"odata.metadata":"{BASE}/$metadata#Blogs"}}"#);
