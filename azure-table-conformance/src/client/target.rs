@@ -77,6 +77,8 @@ pub struct Target {
     serves: Dialect,
     transport: Option<Arc<dyn Transport>>,
     clock: Option<Arc<dyn Clock>>,
+    /// How the names of tables begin.
+    prefix: String,
 }
 
 impl Target {
@@ -90,6 +92,7 @@ impl Target {
             serves: Dialect::AzureStorage,
             transport: None,
             clock: None,
+            prefix: "t".to_owned(),
         }
     }
 
@@ -121,6 +124,12 @@ impl Target {
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    /// Sets how the names of tables begin: letters and digits, a letter first; `t` by default.
+    #[must_use]
+    pub fn table_prefix(self, prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), ..self }
     }
 
     /// Returns the behaviors that this target does not support, by the reason.
@@ -225,8 +234,8 @@ impl Target {
     }
 
     /// A name that no other test uses.
-    pub(crate) fn unique_name() -> String {
-        format!("t{:016x}", fastrand::u64(..))
+    pub(crate) fn unique_name(&self) -> String {
+        format!("{}{:016x}", self.prefix, fastrand::u64(..))
     }
 
     /// Creates an empty table with a name that no other test uses.
@@ -234,7 +243,7 @@ impl Target {
     /// # Panics
     /// The service does not create it.
     pub async fn table<T: TableEntity>(&self) -> TableClient<T> {
-        let table = self.service().table_named(Self::unique_name());
+        let table = self.service().table_named(self.unique_name());
         table.create().await.expect("a new table");
         table
     }

@@ -138,7 +138,7 @@ pub(crate) async fn slices_by_bytes(target: &Target) {
 
 /// A missing table ends the run, since all other rows would fail too.
 pub(crate) async fn without_a_table(target: &Target) {
-    let table = target.service().table_named::<DynamicEntity>(Target::unique_name());
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     let rows = (0..1000).map(|n| BulkOperation::Insert(row(n % 20, n)));
     let error = table.bulk().concurrency(2).run(rows).await.unwrap_err();
     let report = error.report();

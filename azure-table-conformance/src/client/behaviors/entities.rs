@@ -58,7 +58,7 @@ pub(crate) async fn get_if_exists(target: &Target) {
 
 /// A missing table is never mistaken for a missing entity.
 pub(crate) async fn missing_table(target: &Target) {
-    let table = target.service().table_named::<Blog>(Target::unique_name());
+    let table = target.service().table_named::<Blog>(target.unique_name());
     let blog = blog("1", "Hello");
     let errors = [
         table.insert(&blog).await.unwrap_err(),

@@ -7,7 +7,7 @@ use crate::client::target::Target;
 /// A wrong key is refused, and the error shows neither key nor signature.
 pub(crate) async fn wrong_key(target: &Target) {
     let service = target.with_wrong_key();
-    let error = service.create_table(&Target::unique_name()).await.unwrap_err();
+    let error = service.create_table(&target.unique_name()).await.unwrap_err();
     assert_eq!(error.status(), Some(403));
     assert_eq!(error.kind(), ErrorKind::Service);
     // https://github.com/Azure/Azurite/issues/2357
@@ -55,7 +55,7 @@ pub(crate) async fn too_many_properties(target: &Target) {
 
 /// The client refuses a filter that does not parse, and the error shows the position.
 pub(crate) async fn unknown_functions_are_refused_before_sending(target: &Target) {
-    let table = target.service().table_named::<DynamicEntity>(Target::unique_name());
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["startswith(Text, 'a')", "A eq", "A eq 'x", "A = 1", "(A eq 1", "A eq 1 B eq 2", ""]
     {
         let error = table.query().filter_text(bad).await.unwrap_err();
@@ -90,7 +90,7 @@ pub(crate) async fn all_filters_and_the_last_projection_count(target: &Target) {
 
 /// The client refuses an invalid property name.
 pub(crate) async fn bad_names_in_projections(target: &Target) {
-    let table = target.service().table_named::<DynamicEntity>(Target::unique_name());
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["", "*", "a b", "A,B", "1a", "A&$top=1", &"x".repeat(256)] {
         let error = table.query().select_names(["Good", bad]).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{bad}");
@@ -101,7 +101,7 @@ pub(crate) async fn bad_names_in_projections(target: &Target) {
 
 /// 1 to 1,000.
 pub(crate) async fn bad_page_sizes(target: &Target) {
-    let table = target.service().table_named::<DynamicEntity>(Target::unique_name());
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for size in [0, 1001] {
         let error = table.query().page_size(size).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));

@@ -98,7 +98,7 @@ pub(crate) async fn rows_come_in_key_order(target: &Target) {
 
 /// The client refuses invalid keys before a request is sent, with character and position.
 pub(crate) async fn forbidden_characters(target: &Target) {
-    let table = target.service().table_named::<DynamicEntity>(Target::unique_name());
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["a/b", "a\\b", "a#b", "a?b", "a\u{0}b", "a\u{1f}b", "a\u{7f}b", "a\u{9f}b"] {
         for entity in [DynamicEntity::new(bad, "r"), DynamicEntity::new("p", bad)] {
             let error = table.insert(&entity).await.unwrap_err();

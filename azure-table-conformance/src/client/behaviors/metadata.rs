@@ -31,7 +31,7 @@ struct Everything {
 
 /// A struct reads the same at each level, by get and by query.
 pub(crate) async fn every_level_reads_the_same_structs(target: &Target) {
-    let name = Target::unique_name();
+    let name = target.unique_name();
     target.service().create_table(&name).await.unwrap();
     let written = Everything {
         partition: "p".into(),

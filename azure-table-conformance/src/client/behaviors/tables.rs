@@ -7,7 +7,7 @@ use crate::client::target::Target;
 
 /// A table exists from its creation to its deletion.
 pub(crate) async fn create_and_delete(target: &Target) {
-    let (service, name) = (target.service(), Target::unique_name());
+    let (service, name) = (target.service(), target.unique_name());
     let created = service.create_table(&name).await.unwrap();
     assert_eq!(created.status, target.created());
     assert!(created.request_id.is_some());
@@ -18,7 +18,7 @@ pub(crate) async fn create_and_delete(target: &Target) {
 
 /// Creating an existing table is a conflict.
 pub(crate) async fn create_twice(target: &Target) {
-    let (service, name) = (target.service(), Target::unique_name());
+    let (service, name) = (target.service(), target.unique_name());
     service.create_table(&name).await.unwrap();
     let error = service.create_table(&name).await.unwrap_err();
     assert!(error.is_conflict());
@@ -28,7 +28,7 @@ pub(crate) async fn create_twice(target: &Target) {
 
 /// `create_if_not_exists` reports whether it created the table.
 pub(crate) async fn create_if_not_exists(target: &Target) {
-    let (service, name) = (target.service(), Target::unique_name());
+    let (service, name) = (target.service(), target.unique_name());
     assert!(service.create_table_if_not_exists(&name).await.unwrap());
     assert!(!service.create_table_if_not_exists(&name).await.unwrap());
     service.delete_table(&name).await.unwrap();
@@ -36,14 +36,14 @@ pub(crate) async fn create_if_not_exists(target: &Target) {
 
 /// Deleting a missing table is a 404.
 pub(crate) async fn delete_missing(target: &Target) {
-    let error = target.service().delete_table(&Target::unique_name()).await.unwrap_err();
+    let error = target.service().delete_table(&target.unique_name()).await.unwrap_err();
     assert!(error.is_not_found());
     assert_eq!(error.kind(), ErrorKind::Service);
 }
 
 /// `delete_if_exists` reports whether the table existed.
 pub(crate) async fn delete_if_exists(target: &Target) {
-    let (service, name) = (target.service(), Target::unique_name());
+    let (service, name) = (target.service(), target.unique_name());
     assert!(!service.delete_table_if_exists(&name).await.unwrap());
     service.create_table(&name).await.unwrap();
     assert!(service.delete_table_if_exists(&name).await.unwrap());
@@ -52,13 +52,13 @@ pub(crate) async fn delete_if_exists(target: &Target) {
 
 /// `exists` of a missing table is not an error.
 pub(crate) async fn exists(target: &Target) {
-    assert!(!target.service().table_exists(&Target::unique_name()).await.unwrap());
+    assert!(!target.service().table_exists(&target.unique_name()).await.unwrap());
 }
 
 /// Names are case-insensitive and keep their case.
 pub(crate) async fn names_ignore_case(target: &Target) {
     let service = target.service();
-    let name = format!("Mixed{}", Target::unique_name());
+    let name = format!("{}Mixed", target.unique_name());
     service.create_table(&name).await.unwrap();
     if !target.skips_on_azurite(
         "it finds a table under the case it was created with only \
@@ -76,7 +76,7 @@ pub(crate) async fn names_ignore_case(target: &Target) {
 /// A filter over names, including the prefix idiom.
 pub(crate) async fn list_by_filter(target: &Target) {
     let service = target.service();
-    let prefix = Target::unique_name();
+    let prefix = target.unique_name();
     let names: Vec<String> = ["a", "b", "c"].iter().map(|end| format!("{prefix}{end}")).collect();
     for name in &names {
         service.create_table(name).await.unwrap();
@@ -92,7 +92,7 @@ pub(crate) async fn list_by_filter(target: &Target) {
 /// Pages of one table each give the same names in the same order.
 pub(crate) async fn list_in_pages(target: &Target) {
     let service = target.service();
-    let prefix = Target::unique_name();
+    let prefix = target.unique_name();
     let names: Vec<String> = (0..3).map(|n| format!("{prefix}{n}")).collect();
     for name in &names {
         service.create_table(name).await.unwrap();
