@@ -14,3 +14,5 @@ pub use wire::{Dialect, Server, ServerError};
 
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "live")]
+pub mod live;

@@ -5,6 +5,8 @@ mod options;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+#[cfg(feature = "live")]
+use azure_table_conformance::live;
 use azure_table_conformance::{Case, CaseResult, Outcome, Report, Run, Selection, Signals, cases};
 
 use self::options::{Command, HELP, Options};
@@ -35,15 +37,33 @@ fn begin() -> Result<u8, String> {
         }
         Command::List => return list().map(|()| 0),
         Command::Run(options) => options,
+        #[cfg(feature = "live")]
+        Command::LiveHelp => return print(live::HELP).map(|()| 0),
+        #[cfg(feature = "live")]
+        Command::Live(options) => return run_live(*options),
     };
     let cases = cases().map_err(|error| error.to_string())?;
     let selection = Selection::new(options.only.iter().cloned());
     if !cases.iter().any(|case| selection.has(case, &options.server)) {
         return Err("no case is selected: --list prints the names".to_owned());
     }
+    runtime()?.block_on(run(&options, &cases, &selection))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("runtime: {error}"))?;
-    runtime.block_on(run(&options, &cases, &selection))
+    runtime.map_err(|error| format!("runtime: {error}"))
+}
+
+#[cfg(feature = "live")]
+fn run_live(options: live::Options) -> Result<u8, String> {
+    // Without a reader, the report is still written.
+    let ending = runtime()?.block_on(live::run(options, &|text| drop(print(text))))?;
+    Ok(match ending {
+        live::Ending::Passed => 0,
+        live::Ending::Failed => DIFFERS,
+        live::Ending::Interrupted => INTERRUPTED,
+    })
 }
 
 async fn run(options: &Options, cases: &[Case], selection: &Selection) -> Result<u8, String> {
@@ -93,7 +113,10 @@ fn show(result: &CaseResult) {
 fn print(text: &str) -> Result<(), String> {
     let is_bad = |it: char| it.is_control() && it != '\n';
     let text: String = text.chars().map(|it| if is_bad(it) { ' ' } else { it }).collect();
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| format!("output: {error}"))
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| format!("output: {error}"))
 }
 
 fn list() -> Result<(), String> {

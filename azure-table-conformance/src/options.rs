@@ -1,5 +1,8 @@
 //! The arguments of the program.
 
+#[cfg(feature = "live")]
+mod live;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +14,7 @@ pub(crate) const HELP: &str = "\
 Runs the cases of Azure Table Storage on a server, as bytes on the wire.
 
 Usage: azure-table-conformance [OPTIONS]
+       azure-table-conformance live [OPTIONS]   all checks on an account; see live --help
 
 The server is that of --endpoint, --account and --key, or of the variable
 AZURE_STORAGE_CONNECTION_STRING. Each case has tables of its own, which are deleted
@@ -53,6 +57,12 @@ pub(crate) enum Command {
     List,
     /// Runs cases.
     Run(Box<Options>),
+    /// Prints the help of `live`.
+    #[cfg(feature = "live")]
+    LiveHelp,
+    /// Runs everything on an account.
+    #[cfg(feature = "live")]
+    Live(Box<azure_table_conformance::live::Options>),
 }
 
 /// The arguments of a run.
@@ -85,22 +95,22 @@ struct Given {
 pub(crate) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     let mut given = Given::default();
     let (mut only, mut reports, mut known) = (Vec::new(), Vec::new(), None);
+    #[cfg(feature = "live")]
+    if live::is_named(&mut parser) {
+        return live::parse(parser);
+    }
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
             Arg::Long("list") => return Ok(Command::List),
-            Arg::Long("endpoint") => given.endpoint = Some(parser.value()?.string()?),
-            Arg::Long("account") => given.account = Some(parser.value()?.string()?),
-            Arg::Long("key") => given.key = Some(key(parser.value()?.string()?)?),
-            Arg::Long("dialect") => given.dialect = Some(parser.value()?.string()?),
             Arg::Long("only") => only.push(parser.value()?.string()?),
             Arg::Long("report") => reports.push(PathBuf::from(parser.value()?)),
             Arg::Long("known") => known = Some(list(&PathBuf::from(parser.value()?))?),
-            Arg::Long("ca") => given.ca = Some(PathBuf::from(parser.value()?)),
-            Arg::Long("timeout") => given.timeout = Some(parser.value()?.parse()?),
-            Arg::Long("settle") => given.settle = parser.value()?.parse()?,
-            Arg::Long("table-prefix") => given.prefix = Some(parser.value()?.string()?),
+            Arg::Long(name) => {
+                let name = name.to_owned();
+                given.set(&name, &mut parser)?;
+            }
             other => return Err(other.unexpected()),
         }
     }
@@ -120,12 +130,34 @@ fn list(path: &Path) -> Result<String, lexopt::Error> {
 }
 
 impl Given {
+    /// Sets an option of the server.
+    fn set(&mut self, name: &str, parser: &mut Parser) -> Result<(), lexopt::Error> {
+        match name {
+            "endpoint" => self.endpoint = Some(parser.value()?.string()?),
+            "account" => self.account = Some(parser.value()?.string()?),
+            "key" => self.key = Some(key(parser.value()?.string()?)?),
+            "dialect" => self.dialect = Some(parser.value()?.string()?),
+            "ca" => self.ca = Some(PathBuf::from(parser.value()?)),
+            "timeout" => self.timeout = Some(parser.value()?.parse()?),
+            "settle" => self.settle = parser.value()?.parse()?,
+            "table-prefix" => self.prefix = Some(parser.value()?.string()?),
+            _ => return Err(Arg::Long(name).unexpected()),
+        }
+        Ok(())
+    }
+
+    /// The certificates of `--ca`.
+    fn pem(&self) -> Result<Option<Vec<u8>>, lexopt::Error> {
+        let Some(path) = &self.ca else { return Ok(None) };
+        let pem = std::fs::read(path).map_err(|it| error(format!("--ca {}: {it}", path.display())));
+        pem.map(Some)
+    }
+
     fn server(self) -> Result<Server, lexopt::Error> {
         let mut server = self.bare_server()?.settle(Duration::from_secs(self.settle));
-        if let Some(path) = &self.ca {
-            let at = |reason: String| error(format!("--ca {}: {reason}", path.display()));
-            let pem = std::fs::read(path).map_err(|it| at(it.to_string()))?;
-            server = server.trust(&pem).map_err(|it| at(it.to_string()))?;
+        if let (Some(path), Some(pem)) = (&self.ca, self.pem()?) {
+            let at = |reason| error(format!("--ca {}: {reason}", path.display()));
+            server = server.trust(&pem).map_err(at)?;
         }
         if let Some(prefix) = &self.prefix {
             server = server.table_prefix(prefix).map_err(|it| error(it.to_string()))?;

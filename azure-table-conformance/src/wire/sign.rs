@@ -18,6 +18,12 @@ impl Key {
         (!bytes.is_empty()).then_some(Self(bytes))
     }
 
+    /// The key in Base64, for a connection string.
+    #[cfg(feature = "live")]
+    pub(crate) fn to_base64(&self) -> Zeroizing<String> {
+        Zeroizing::new(BASE64_STANDARD.encode(&*self.0))
+    }
+
     /// A key that no account has.
     pub(crate) fn wrong() -> Self {
         Self(Zeroizing::new(b"the key of no account".to_vec()))

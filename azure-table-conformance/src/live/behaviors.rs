@@ -1,0 +1,98 @@
+//! The behaviors of the client. A panic is the failure of one behavior.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table_client::transport::Transport;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+
+use crate::client::{self, BEHAVIORS, Protocol, Target};
+
+use super::account::{Account, Counting};
+use super::part::Part;
+
+/// The behaviors at the same time.
+const AT_ONCE: usize = 4;
+/// The time limit of a behavior.
+const LIMIT: Duration = Duration::from_secs(180);
+
+pub(super) async fn run(account: &Account) -> Part {
+    let target = target(account);
+    let mut part = Part::default();
+    for (reason, names) in target.left_out() {
+        part.left_out.extend(names.iter().map(|name| ((*name).to_owned(), reason.to_owned())));
+    }
+    let is_left_out = |name: &str| target.left_out().any(|(_, names)| names.contains(&name));
+    let selected: Vec<&str> =
+        BEHAVIORS.iter().map(|it| it.name).filter(|name| !is_left_out(name)).collect();
+    let quiet = QuietPanics::install();
+    let runs = selected.into_iter().map(|name| one(name, &target));
+    let results: Vec<_> = stream::iter(runs).buffer_unordered(AT_ONCE).collect().await;
+    drop(quiet);
+    for (name, result) in results {
+        part.check(name, result);
+    }
+    part
+}
+
+fn target(account: &Account) -> Target {
+    let transport: Arc<dyn Transport> = Arc::<Counting>::clone(&account.transport);
+    let is_azurite = account.is_azurite();
+    let server = if is_azurite { client::Server::Azurite } else { client::Server::Other };
+    let protocol = if account.is_cosmos() { Protocol::COSMOS } else { Protocol::DEFAULT };
+    Target::new(account.connection_string().to_string())
+        .transport(transport)
+        .server(server)
+        .protocol(protocol)
+        .serves(account.dialect())
+        .table_prefix(account.table_name("b"))
+}
+
+async fn one(name: &'static str, target: &Target) -> (&'static str, Result<(), String>) {
+    let caught = AssertUnwindSafe(client::run(name, target)).catch_unwind();
+    let result = match tokio::time::timeout(LIMIT, caught).await {
+        Ok(Ok(())) => Ok(()),
+        // The hook ran on this thread just before.
+        Ok(Err(panic)) => Err(format!("{}{}", message(&*panic), PLACE.take())),
+        Err(_) => Err(format!("it did not end within {} s", LIMIT.as_secs())),
+    };
+    (name, result)
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("it panicked").to_owned()
+}
+
+thread_local! {
+    /// The place of the last panic.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Panics are not printed as long as this exists.
+struct QuietPanics;
+
+impl QuietPanics {
+    fn install() -> Self {
+        panic::set_hook(Box::new(|info| {
+            if let Some(at) = info.location() {
+                PLACE.set(format!(" (line {} of {})", at.line(), file_name(at.file())));
+            }
+        }));
+        Self
+    }
+}
+
+impl Drop for QuietPanics {
+    fn drop(&mut self) {
+        drop(panic::take_hook());
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}

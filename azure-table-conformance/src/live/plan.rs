@@ -1,0 +1,211 @@
+//! What a run will do, and about what it costs.
+
+use crate::case::{Case, cases};
+use crate::run::Selection;
+use crate::wire::Server;
+
+use super::account::Kind;
+
+/// A part of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The cases of the wire.
+    Cases,
+    /// The behaviors of the client.
+    Behaviors,
+    /// A token of Microsoft Entra ID, and a signature with a user delegation key.
+    Entra,
+    /// Reads from the secondary.
+    Secondary,
+    /// Writes to one partition until the service throttles them.
+    Throttling,
+    /// Writes whose connections are cut.
+    LostResponses,
+}
+
+impl Section {
+    /// All sections in the order in which they run.
+    pub const ALL: [Self; 6] = [
+        Self::Cases,
+        Self::Behaviors,
+        Self::Entra,
+        Self::Secondary,
+        Self::Throttling,
+        Self::LostResponses,
+    ];
+
+    /// The name in arguments and in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cases => "cases",
+            Self::Behaviors => "behaviors",
+            Self::Entra => "entra",
+            Self::Secondary => "secondary",
+            Self::Throttling => "throttling",
+            Self::LostResponses => "lost-responses",
+        }
+    }
+
+    /// The section with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.name() == name)
+    }
+}
+
+/// The bounds of the sections that write many rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// The writes whose connections may be cut.
+    pub(super) writes: usize,
+    /// The most rows that are inserted to be throttled.
+    pub(super) rows: u64,
+    /// The longest time of these inserts.
+    pub(super) seconds: u64,
+}
+
+impl Sizes {
+    /// Those of `--help`; small ones for the tests of this crate, which set the variable.
+    fn of_environment() -> Self {
+        match std::env::var_os("AZURE_TABLE_LIVE_SMALL") {
+            Some(_) => Self { writes: 48, rows: 1_000, seconds: 2 },
+            None => Self { writes: 1_000, rows: 30_000, seconds: 15 },
+        }
+    }
+}
+
+/// The sections, their cases and their sizes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) sections: Vec<Section>,
+    pub(super) cases: Vec<Case>,
+    pub(super) sizes: Sizes,
+    /// The requests of the cases.
+    pub(super) case_requests: u64,
+}
+
+/// The requests of all behaviors, measured on the emulator.
+const BEHAVIOR_REQUESTS: u64 = 7_500;
+/// The requests of a write whose connection may be cut: to prepare it, with its retries, and to read it back.
+const REQUESTS_OF_A_WRITE: u64 = 3;
+/// The requests of the sections `entra` and `secondary`.
+const FEW_REQUESTS: u64 = 12;
+/// The assumed seconds of a request.
+const SECONDS_OF_A_REQUEST: f64 = 0.05;
+/// The assumed seconds of opening a connection, which each case does.
+const SECONDS_OF_A_CONNECTION: f64 = 0.1;
+/// The assumed USD of a transaction of Azure Table Storage.
+const USD_OF_A_TRANSACTION: f64 = 0.05 / 10_000.0;
+/// The assumed USD of a request or a row of Cosmos DB: 10 request units.
+const USD_OF_TEN_UNITS: f64 = 10.0 * 0.30 / 1_000_000.0;
+
+impl Plan {
+    pub(super) fn new(sections: &[Section], server: &Server) -> Result<Self, String> {
+        let sections = match sections {
+            [] => Section::ALL.to_vec(),
+            some => Section::ALL.into_iter().filter(|section| some.contains(section)).collect(),
+        };
+        let all = cases().map_err(|error| error.to_string())?;
+        let selection = Selection::default();
+        let applies = |case: &Case| selection.has(case, server);
+        let cases: Vec<Case> = all.into_iter().filter(applies).collect();
+        let case_requests = cases.iter().map(requests_of).sum();
+        Ok(Self { sections, cases, sizes: Sizes::of_environment(), case_requests })
+    }
+
+    /// The estimated requests, cost and time, as the object of a sentence.
+    pub(super) fn estimate(&self, kind: Kind) -> String {
+        let (requests, seconds) = self.requests_and_seconds();
+        let minutes = (seconds / 60.0).ceil();
+        let cost = self
+            .usd(kind)
+            .map_or_else(String::new, |(usd, price)| format!("about {usd:.2} USD at {price}, "));
+        format!("about {requests} requests ({cost}about {minutes} min)")
+    }
+
+    fn requests_and_seconds(&self) -> (u64, f64) {
+        self.sections.iter().fold((0, 0.0), |(requests, seconds), section| {
+            let (more, longer) = self.of_section(*section);
+            (requests + more, seconds + longer)
+        })
+    }
+
+    /// The cost and the price that it assumes.
+    fn usd(&self, kind: Kind) -> Option<(f64, &'static str)> {
+        let (requests, _) = self.requests_and_seconds();
+        let rows = if self.sections.contains(&Section::Throttling) { self.sizes.rows } else { 0 };
+        match kind {
+            Kind::Emulator => None,
+            Kind::Storage => {
+                let usd = real(requests) * USD_OF_A_TRANSACTION;
+                Some((usd, "0.05 USD per 10,000 transactions"))
+            }
+            Kind::Cosmos => {
+                let usd = real(requests + rows) * USD_OF_TEN_UNITS;
+                Some((usd, "0.30 USD per million request units"))
+            }
+        }
+    }
+
+    /// The requests of a section, and its seconds.
+    fn of_section(&self, section: Section) -> (u64, f64) {
+        let cases = u64::try_from(self.cases.len()).unwrap_or(u64::MAX);
+        let writes = u64::try_from(self.sizes.writes).unwrap_or(u64::MAX) * REQUESTS_OF_A_WRITE;
+        let at_once = |requests: u64, width: f64| real(requests) * SECONDS_OF_A_REQUEST / width;
+        match section {
+            Section::Cases => {
+                let connections = real(cases) * SECONDS_OF_A_CONNECTION;
+                (self.case_requests, at_once(self.case_requests, 1.0) + connections)
+            }
+            Section::Behaviors => (BEHAVIOR_REQUESTS, at_once(BEHAVIOR_REQUESTS, 4.0)),
+            Section::Entra | Section::Secondary => (FEW_REQUESTS, at_once(FEW_REQUESTS, 1.0)),
+            // The rows are sent in transactions of 100, and counted in pages of 1,000.
+            Section::Throttling => (self.sizes.rows / 90, real(self.sizes.seconds) + 5.0),
+            Section::LostResponses => (writes, at_once(writes, 8.0) + 5.0),
+        }
+    }
+}
+
+/// The requests of a case, with those that create its tables and rows and remove them.
+fn requests_of(case: &Case) -> u64 {
+    let requests = case.steps.len() + case.rows.len() + 2 * case.tables().len();
+    u64::try_from(requests).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn real(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn plan(sections: &[Section]) -> Plan {
+        let server = Server::new("https://mine.table.core.windows.net", "mine", "a2V5").unwrap();
+        Plan::new(sections, &server).unwrap()
+    }
+
+    #[test]
+    fn a_run_costs_less_than_a_dollar_and_a_quarter_of_an_hour() {
+        let plan = plan(&[]);
+        assert_eq!(plan.sections, Section::ALL);
+        let (requests, seconds) = plan.requests_and_seconds();
+        assert!(requests > 10_000 && seconds < 900.0, "{requests} {seconds}");
+        for kind in [Kind::Storage, Kind::Cosmos] {
+            let (usd, _) = plan.usd(kind).unwrap();
+            assert!((0.01..1.0).contains(&usd), "{kind:?}: {usd}");
+        }
+    }
+
+    #[test]
+    fn the_estimate_is_that_of_the_sections() {
+        let plan = plan(&[Section::Secondary, Section::Entra]);
+        assert_eq!(plan.sections, [Section::Entra, Section::Secondary]);
+        assert_eq!(plan.estimate(Kind::Emulator), "about 24 requests (about 1 min)");
+        let priced =
+            "about 24 requests (about 0.00 USD at 0.05 USD per 10,000 transactions, about 1 min)";
+        assert_eq!(plan.estimate(Kind::Storage), priced);
+    }
+}

@@ -1,0 +1,263 @@
+//! `azure-table-conformance live` on the emulator.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[cfg(target_os = "linux")]
+use std::io::Write as _;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use azure_table_client::TableServiceClient;
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+
+/// The arguments of the emulator, one in a line.
+const ARGUMENTS: &str = "AZURE_TABLE_LIVE_TESTS_EMULATOR";
+const ACCOUNT: &str = "planted";
+/// The known differences of the emulator.
+const STORAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/differences/emulator.tsv");
+const COSMOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/differences/emulator-cosmos.tsv");
+
+/// The key of the emulator, which no output may have.
+fn key() -> String {
+    BASE64_STANDARD.encode("a planted key, which no output may have")
+}
+
+/// The emulator in a process of its own: this test binary, started by [`Emulator::start`].
+#[test]
+#[ignore = "the emulator that the other tests start"]
+fn emulator() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    azure_table_emulator::run(arguments.lines().map(Into::into), |_| None);
+}
+
+/// A running emulator on a free port, which is killed on drop.
+struct Emulator {
+    child: Child,
+    endpoint: String,
+}
+
+impl Emulator {
+    fn start(options: &[&str]) -> Self {
+        let key = key();
+        let account = ["--port", "0", "--account", ACCOUNT, "--account-key", &key];
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "emulator", "--nocapture"])
+            .env(ARGUMENTS, [&account, options].concat().join("\n"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let endpoint = lines
+            .filter_map(|line| line.split_once("listening on ").map(|it| it.1.to_owned()))
+            .find(|endpoint| endpoint.ends_with(ACCOUNT))
+            .expect("the emulator ended");
+        Self { child, endpoint }
+    }
+
+    fn connection_string(&self) -> String {
+        format!("AccountName={ACCOUNT};AccountKey={};TableEndpoint={}", key(), self.endpoint)
+    }
+
+    /// The program with a small run on this emulator, in a folder.
+    fn live(&self, folder: &Folder, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-conformance"));
+        command
+            .arg("live")
+            .args(arguments)
+            .current_dir(&folder.0)
+            .env("AZURE_STORAGE_CONNECTION_STRING", self.connection_string())
+            .env("AZURE_TABLE_LIVE_SMALL", "1")
+            .env_remove("AZURE_TABLE_LIVE_TOKEN")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn tables(&self) -> Vec<String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let service = TableServiceClient::from_connection_string(&self.connection_string());
+        runtime.block_on(async { service.unwrap().list_tables().await }).unwrap()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A folder that is removed on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("azure-table-live-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The only report in a folder.
+fn report(folder: &Path) -> String {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let reports: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "md")).collect();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    let name = reports[0].file_name().unwrap().to_str().unwrap();
+    assert!(name.ends_with("-emulator.md"), "{name}");
+    std::fs::read_to_string(&reports[0]).unwrap()
+}
+
+/// Checks a run that passed: its output and its report have no secret, and no table is left. Returns the report.
+fn passed(emulator: &Emulator, folder: &Folder, output: &Output, secrets: &[&str]) -> String {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    let report = report(&folder.0);
+    let key = key();
+    for secret in [&*key, ACCOUNT, "sig=", "127.0.0.1", "SharedKey planted"].iter().chain(secrets) {
+        for text in [&out, &err, &report] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+    assert_eq!(emulator.tables(), Vec::<String>::new());
+    assert!(report.starts_with("# Live run: emulator\n"), "{report}");
+    for section in ["cases", "behaviors", "throttling", "lost-responses"] {
+        assert!(report.contains(&format!("| {section} | passed |")), "{report}");
+    }
+    report
+}
+
+#[test]
+fn the_dialect_of_storage_over_http() {
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("storage"));
+    let output = emulator.live(&folder, &["--yes", "--known", STORAGE]).output().unwrap();
+    let report = passed(&emulator, &folder, &output, &[]);
+    assert!(report.contains("| entra | skipped: tokens need HTTPS |"), "{report}");
+    assert!(report.contains("| secondary | passed | 3 |"), "{report}");
+    assert!(report.contains("### Open points, and the responses of this server"), "{report}");
+    assert!(report.contains("48 writes: "), "{report}");
+}
+
+#[test]
+fn the_dialect_of_cosmos_db_over_http() {
+    let emulator = Emulator::start(&["--dialect", "cosmos"]);
+    let folder = Folder::new("cosmos");
+    let arguments = ["--yes", "--dialect", "cosmos", "--known", COSMOS];
+    let output = emulator.live(&folder, &arguments).output().unwrap();
+    let report = passed(&emulator, &folder, &output, &[]);
+    assert!(report.contains("- Dialect: Cosmos DB\n"), "{report}");
+    assert!(report.contains("| secondary | skipped: "), "{report}");
+}
+
+/// A token that the emulator accepts.
+fn token() -> String {
+    let now = chrono::Utc::now().timestamp();
+    let claims = serde_json::json!({
+        "aud": "https://storage.azure.com", "iss": "https://sts.windows.net/tenant/",
+        "iat": now - 60, "nbf": now - 60, "exp": now + 3600,
+        "oid": "00000000-0000-0000-0000-000000000001", "tid": "00000000-0000-0000-0000-000000000002",
+    });
+    let part = |value: &serde_json::Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    format!("{}.{}.c2lnbmF0dXJl", part(&serde_json::json!({"alg": "RS256"})), part(&claims))
+}
+
+#[test]
+fn https_with_a_token() {
+    let folder = Folder::new("https");
+    let certificates = folder.0.join("certificates");
+    let option = format!("--self-signed={}", certificates.display());
+    let emulator = Emulator::start(&[&option, "--oauth", "basic"]);
+    let ca = certificates.join("ca.pem");
+    let token = token();
+    let arguments = ["--yes", "--ca", ca.to_str().unwrap()];
+    let sections = ["--only", "entra", "--only", "secondary", "--only", "lost-responses"];
+    let mut command = emulator.live(&folder, &[&arguments[..], &sections].concat());
+    let output = command.env("AZURE_TABLE_LIVE_TOKEN", &token).output().unwrap();
+    // The client of `passed` does not trust the certificate.
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    let report = report(&folder.0);
+    assert!(report.contains("| entra | passed | 5 |"), "{report}");
+    for secret in [&*token, &*key(), "sig=", ACCOUNT] {
+        assert!(!report.contains(secret) && !out.contains(secret), "{secret}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_table() {
+    let folder = Folder::new("signal");
+    for (signal, section) in [("-INT", "cases"), ("-TERM", "behaviors")] {
+        let emulator = Emulator::start(&[]);
+        let child = emulator.live(&folder, &["--yes", "--only", section]).spawn().unwrap();
+        while emulator.tables().is_empty() {
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stdout));
+        assert_eq!(emulator.tables(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_wrong_key_ends_with_one_line() {
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("key"));
+    let wrong = BASE64_STANDARD.encode("a wrong key, which no output may have");
+    let arguments = ["--yes", "--endpoint", &emulator.endpoint, "--key", &wrong];
+    let output = emulator.live(&folder, &arguments).output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(err.contains("the account cannot be used") && err.contains("Authentication"), "{err}");
+    assert!(!err.contains(&wrong) && !err.contains(ACCOUNT), "{err}");
+}
+
+#[test]
+fn without_a_terminal_the_run_needs_a_yes() {
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("question"));
+    let output = emulator.live(&folder, &[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("without a terminal, live needs --yes"));
+}
+
+/// On a terminal, the run names the account and asks; without consent nothing is sent.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_is_asked() {
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("terminal"));
+    for (answer, code) in [("n\n", 2), ("\n", 2), ("y\n", 0)] {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap();
+        let input = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        std::fs::File::from(terminal.try_clone().unwrap()).write_all(answer.as_bytes()).unwrap();
+        let mut command = emulator.live(&folder, &["--only", "secondary"]);
+        let output = command.stdin(input).output().unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{answer:?}: {out}{err}");
+        let question =
+            format!("about 12 requests (about 1 min) to {}. Continue?", emulator.endpoint);
+        assert!(out.contains(&question), "{out}");
+        assert_eq!(err.contains("nothing was sent"), code == 2, "{err}");
+    }
+}
