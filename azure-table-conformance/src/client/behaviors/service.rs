@@ -1,5 +1,6 @@
 //! The settings of an account's service.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use azure_table_client::auth::TablePermissions;
@@ -7,6 +8,7 @@ use azure_table_client::client::{
     CorsRule, Logging, Metrics, ServiceProperties, StoredAccessPolicy,
 };
 use azure_table_client::{DynamicEntity, ErrorKind};
+use tokio::time::Instant;
 
 use crate::client::target::Target;
 
@@ -27,19 +29,30 @@ pub(crate) async fn settings(target: &Target) {
         logging: Some(logging),
         hour_metrics: Some(metrics),
         minute_metrics: None,
-        cors: Some(vec![rule.clone()]),
+        cors: Some(vec![rule]),
     };
     assert_eq!(service.set_properties(&new).await.unwrap().status, 202);
-    let after = service.properties().await.unwrap();
-    assert_eq!((after.logging, after.hour_metrics), (Some(logging), Some(metrics)));
-    assert_eq!(after.minute_metrics, before.minute_metrics);
-    assert_eq!(after.cors, Some(vec![rule]));
+    let read = || async { service.properties().await.unwrap() };
+    let new = ServiceProperties { minute_metrics: before.minute_metrics, ..new };
+    settles(read, &new).await;
 
     let no_rules = ServiceProperties { cors: Some(Vec::new()), ..ServiceProperties::default() };
     service.set_properties(&no_rules).await.unwrap();
-    let after = service.properties().await.unwrap();
-    assert_eq!((after.cors, after.logging), (Some(Vec::new()), Some(logging)));
+    settles(read, &ServiceProperties { cors: no_rules.cors, ..new }).await;
     service.set_properties(&before).await.unwrap();
+}
+
+/// Reads until the service has applied a change, which takes up to 30 s on an account.
+async fn settles<T: PartialEq + Debug, F: Future<Output = T>>(read: impl Fn() -> F, expected: &T) {
+    let end = Instant::now() + Duration::from_secs(40);
+    loop {
+        let found = read().await;
+        if found == *expected {
+            return;
+        }
+        assert!(Instant::now() < end, "{found:?} instead of {expected:?}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 /// The client refuses invalid settings before a request is sent.
@@ -65,9 +78,10 @@ pub(crate) async fn access_policies(target: &Target) {
         policies.push(StoredAccessPolicy::new("open"));
     }
     assert_eq!(table.set_access_policies(&policies).await.unwrap().status, 204);
-    assert_eq!(table.access_policies().await.unwrap(), policies);
+    let read = || async { table.access_policies().await.unwrap() };
+    settles(read, &policies).await;
     table.set_access_policies(&[]).await.unwrap();
-    assert_eq!(table.access_policies().await.unwrap(), []);
+    settles(read, &Vec::new()).await;
     table.delete_table().await.unwrap();
     assert!(table.access_policies().await.unwrap_err().is_not_found());
 }
