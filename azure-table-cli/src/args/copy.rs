@@ -57,8 +57,12 @@ pub(crate) struct Copy {
     pub(crate) all_tables: bool,
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// List the tables that would be created or written to, and send no write
-    #[arg(long, requires = "all_tables", conflicts_with_all = ["table", "resume"])]
+    /// Print the number of rows that would be copied, the tables that would be created, and the estimated requests of a
+    /// run; nothing is written
+    ///
+    /// It reads the keys of all rows. The run may use a request more for each page, and more with --rate. Rows of more than
+    /// 4 KiB need more requests, since the size of pages and transactions is limited, and so do rows that the target refuses.
+    #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
     /// Copy only the rows that match this OData filter
     #[arg(long, value_name = "TEXT")]
@@ -107,9 +111,9 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// The name of the run in its progress.
-    pub(crate) fn label(&self) -> String {
-        if self.all_tables { format!("copy {}", one_line(&self.source)) } else { "copy".to_owned() }
+    /// The name of a step of the run in its progress.
+    pub(crate) fn label(&self, step: &str) -> String {
+        if self.all_tables { format!("{step} {}", one_line(&self.source)) } else { step.to_owned() }
     }
 
     pub(crate) fn checkpoint_path(&self) -> PathBuf {

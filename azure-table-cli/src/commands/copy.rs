@@ -1,5 +1,6 @@
 //! `copy`: the rows of a table into another table, possibly of another account or service.
 
+mod dry_run;
 mod frontier;
 mod record;
 mod run;
@@ -66,6 +67,9 @@ pub(crate) async fn table(
     if args.for_sync && args.mode != Mode::UpsertReplace {
         return Err(Failure::usage("--for-sync needs --mode upsert-replace"));
     }
+    if args.dry_run {
+        return dry_run::run(&args, &source, &target, globals).await;
+    }
     let job = Job::new("copy")
         .with("source", source.service.endpoint())
         .with("table", source.rows.name())
@@ -111,7 +115,7 @@ pub(crate) async fn table(
         Some(for_sync) => Some(interrupt.stops(for_sync.begin(&source, is_resumed)).await?),
         None => None,
     };
-    let progress = Progress::new(globals.quiet, args.label(), args.expect)
+    let progress = Progress::new(globals.quiet, args.label("copy"), args.expect)
         .with_requests(&globals.connection.requests);
     if source.has_key_order() {
         progress.add_earlier_rows(saved.copied + saved.refused);
@@ -182,10 +186,15 @@ pub(super) async fn prepare(target: &SideTable, creates: bool) -> Result<()> {
         table.create_if_not_exists().await?;
     } else if target.service.dialect() == Dialect::CosmosDb && !table.table_exists().await? {
         // Cosmos DB refuses each row of a missing table like a missing row.
-        let message = format!("the table {} does not exist: add --create", table.name());
-        return Err(Failure::new(Exit::NotFound, message));
+        return Err(is_missing(target));
     }
     Ok(())
+}
+
+/// The failure of a target that does not exist.
+fn is_missing(target: &SideTable) -> Failure {
+    let message = format!("the table {} does not exist: add --create", target.rows.name());
+    Failure::new(Exit::NotFound, message)
 }
 
 /// The files that a copy leaves.

@@ -6,8 +6,9 @@ use azure_table_client::DynamicEntity;
 
 use crate::files::fill;
 use crate::found_rows::run_in;
+use crate::pair::Pair;
 use crate::run_files::lines;
-use crate::support::{Emulator, Folder};
+use crate::support::{Emulator, Folder, Run};
 
 /// Returns the billable requests that the dry run of a command states, and those that the command then uses.
 pub(crate) fn estimated_and_used(
@@ -15,9 +16,13 @@ pub(crate) fn estimated_and_used(
     emulator: &Emulator,
     command: &[&str],
 ) -> (String, String) {
-    let shown = run_in(folder, emulator, &[command, &["--dry-run", "-q"]].concat()).done();
+    compared(|arguments| run_in(folder, emulator, arguments), command)
+}
+
+fn compared(run: impl Fn(&[&str]) -> Run, command: &[&str]) -> (String, String) {
+    let shown = run(&[command, &["--dry-run", "-q"]].concat()).done();
     let (_, estimated) = shown.trim_end().rsplit_once("the run would use about ").unwrap();
-    let end = run_in(folder, emulator, command);
+    let end = run(command);
     let used = end.err.trim_end().rsplit('\n').next().unwrap().to_owned();
     end.done();
     (estimated.to_owned(), used)
@@ -185,4 +190,107 @@ async fn the_export_of_an_account_is_estimated_with_its_policies() {
         assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn a_copy_is_estimated_by_its_keys() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    // Five partitions of 161 or 160 rows.
+    fill(&emulator, "Blogs", 801).await;
+    let copy = ["copy", "Blogs", "Copy", "--create"];
+    let shown = run_in(&folder, &emulator, &[&copy[..], &["--dry-run"]].concat());
+    let account = format!("{}/devstoreaccount1", emulator.origin);
+    let expected = format!("801 rows of Blogs ({account}) for Copy ({account}), which the run");
+    assert!(shown.out.starts_with(&format!("{expected} would create\n")), "{shown:?}");
+    let used = "this dry run used 2 billable requests: 1 GetTable, 1 Query\n";
+    assert!(shown.err.ends_with(used), "{shown:?}");
+    assert_eq!(emulator.client().list_tables().await.unwrap(), ["Blogs"]);
+
+    let part = ["--filter", "PartitionKey eq 'it''s 0'"];
+    let one = ["--filter", "PartitionKey eq 'it''s 0' and RowKey lt '000001'"];
+    for (options, expected) in [
+        (&["--create"][..], "12 billable requests: 1 CreateTable, 1 Query, 10 Transaction"),
+        (&[], "11 billable requests: 1 Query, 10 Transaction"),
+        (&["--for-sync"], "12 billable requests: 2 Query, 10 Transaction"),
+        (
+            &["--filter", "Yes eq true", "--mode", "merge"],
+            "6 billable requests: 1 Query, 5 Transaction",
+        ),
+        (&part, "3 billable requests: 1 Query, 2 Transaction"),
+        (&[&["--rate", "200"], &part[..]].concat(), "5 billable requests: 1 Query, 4 Transaction"),
+        (&one, "2 billable requests: 1 Query, 1 InsertOrReplace"),
+        (&["--filter", "Yes eq 1"], "1 billable request: 1 Query"),
+    ] {
+        let command = [&["copy", "Blogs", "Copy"], options].concat();
+        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
+        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+    }
+}
+
+/// Where a page ends within a partition, the run may send the rows that it has before the next page arrives.
+#[tokio::test]
+async fn a_copy_of_several_pages_and_into_cosmos_db_is_estimated() {
+    for (pair, expected) in [
+        (Pair::new(), "24 billable requests: 3 Query, "),
+        (Pair::into_cosmos(), "25 billable requests: 1 GetTable, 3 Query, "),
+    ] {
+        fill(&pair.source, "Blogs", 2_001).await;
+        pair.target.table("Copy").await;
+        let run = |arguments: &[&str]| pair.run(arguments);
+        let (estimated, used) = compared(run, &["copy", "Blogs", "Copy"]);
+        assert!(estimated.starts_with(expected), "{estimated}");
+        assert!((0..=3).contains(&(total(&used) - total(&estimated))), "{estimated}; {used}");
+        let (estimated, used) = compared(run, &["copy", "Blogs", "Copy", "--parallel", "4"]);
+        let pages = total(&estimated) - 21;
+        assert!((0..=pages).contains(&(total(&used) - total(&estimated))), "{estimated}; {used}");
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_of_a_copy_refuses_what_the_run_refuses() {
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 1).await;
+    let refused = |arguments: &[&str], code, part: &str| {
+        let error = run_in(&folder, &emulator, &[arguments, &["--dry-run"]].concat()).failed(code);
+        assert!(error.contains(part), "{error}");
+    };
+    let copy = ["copy", "Blogs", "Copy"];
+    refused(&["copy", "Blogs", "blogs"], 2, "are the same table");
+    refused(&["copy", "Blogs", "Bl-ogs"], 2, "Bl-ogs");
+    refused(&[&copy[..], &["--resume"]].concat(), 2, "--resume");
+    refused(&[&copy[..], &["--for-sync", "--mode", "insert"]].concat(), 2, "upsert-replace");
+    refused(&[&copy[..], &["--create", "--filter", "x y"]].concat(), 2, "is not valid");
+    refused(&copy, 6, "the table Copy does not exist: add --create");
+    refused(&["copy", "Nothing", "Blogs"], 6, "");
+    assert_eq!(emulator.client().list_tables().await.unwrap(), ["Blogs"]);
+
+    // The lists and the checkpoint of an earlier run stay.
+    for file in ["Blogs-Copy.checkpoint", "Blogs-Copy.refused", "Blogs-Copy.keys"] {
+        fs::write(folder.file(file), "precious").unwrap();
+    }
+    let dry_run = [&copy[..], &["--create", "--for-sync", "--dry-run"]].concat();
+    let shown = run_in(&folder, &emulator, &dry_run).done();
+    assert!(shown.starts_with("1 row of Blogs ("), "{shown}");
+    let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let texts: Vec<_> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
+    assert_eq!(texts, ["precious"; 3]);
+}
+
+/// A signature for the rows of a table does not permit to look it up.
+#[tokio::test]
+async fn a_copy_into_a_signed_table_is_estimated() {
+    let (pair, copy) = (Pair::new(), ["copy", "Blogs", "Copy"]);
+    fill(&pair.source, "Blogs", 1).await;
+    pair.target.table("Copy").await;
+    let sas = ["sas", "--table", "Copy", "-p", "au", "--expires", "1h", "--http", "--url"];
+    let url = pair.target.run(&sas).done();
+    let signed = |arguments: &[&str]| {
+        Run::of(&pair.command(arguments).env("TARGET", url.trim()).output().unwrap())
+    };
+    let shown = signed(&[&copy[..], &["--dry-run"]].concat());
+    assert!(shown.err.starts_with("it is unknown whether the table Copy exists: "), "{shown:?}");
+    assert!(!shown.err.contains("sig="), "{shown:?}");
+    let (estimated, used) = compared(signed, &copy);
+    let expected = "2 billable requests: 1 Query, 1 InsertOrReplace";
+    assert_eq!((&*estimated, &*used), (expected, expected));
 }

@@ -1,8 +1,9 @@
 //! The rows of the source table, from a position on.
 
+use azure_table_client::client::Query;
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{DynamicEntity, EntityKey, Error, Stored, TableClient};
-use futures_util::stream::{self, BoxStream, StreamExt as _};
+use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 /// The number of rows that are read again at the same time.
 const AGAIN: usize = 8;
@@ -39,6 +40,14 @@ pub(in crate::commands) struct Source {
 }
 
 impl Source {
+    /// Reads the keys of all rows.
+    pub(in crate::commands) fn keys(&self) -> BoxStream<'static, Result<EntityKey, Error>> {
+        let query = self.query().select_names(["PartitionKey", "RowKey"]);
+        let rows =
+            if self.ranges > 1 { query.parallel(self.ranges).stream() } else { query.stream() };
+        rows.map_ok(|row| row.key().clone()).boxed()
+    }
+
     /// Reads the rows after this key in key order, or all rows.
     pub(super) fn rows_after(
         &self,
@@ -55,10 +64,7 @@ impl Source {
     }
 
     fn scan(&self, keys: Option<Filter>) -> BoxStream<'static, Result<Read, Error>> {
-        let mut query = self.table.query().allow_scan();
-        if let Some(filter) = &self.filter {
-            query = query.filter_text(filter);
-        }
+        let mut query = self.query();
         if let Some(keys) = keys {
             query = query.matching(&keys);
         }
@@ -73,6 +79,14 @@ impl Source {
             },
         })
         .boxed()
+    }
+
+    fn query(&self) -> Query<DynamicEntity> {
+        let query = self.table.query().allow_scan();
+        match &self.filter {
+            Some(filter) => query.filter_text(filter),
+            None => query,
+        }
     }
 
     /// Reads the rows that an earlier run did not resolve.

@@ -31,7 +31,7 @@ impl Mode {
     }
 
     /// The kind of request for a row that is sent alone.
-    pub(super) const fn request(self) -> Operation {
+    pub(in crate::commands) const fn request(self) -> Operation {
         match self {
             Self::UpsertReplace => Operation::InsertOrReplace,
             Self::UpsertMerge => Operation::InsertOrMerge,
