@@ -29,6 +29,7 @@ use crate::side_table::SideTable;
 use crate::table_name;
 use stop::Stop;
 
+pub(super) use dry_run::estimate;
 pub(super) use frontier::{Frontier, Refused, Saved};
 pub(super) use record::Record;
 pub(super) use run::{Ended, Reason, Run, line};

@@ -294,3 +294,31 @@ async fn a_copy_into_a_signed_table_is_estimated() {
     let expected = "2 billable requests: 1 Query, 1 InsertOrReplace";
     assert_eq!((&*estimated, &*used), (expected, expected));
 }
+
+#[tokio::test]
+async fn the_copy_of_an_account_is_estimated_by_its_keys() {
+    for (pair, options, expected) in [
+        (
+            Pair::new(),
+            &[][..],
+            "18 billable requests: 1 CreateTable, 2 ListTables, 2 Query, 3 InsertOrReplace, 10 Transaction",
+        ),
+        (
+            Pair::into_cosmos(),
+            &["--exclude", "Logs"],
+            "14 billable requests: 1 GetTable, 2 ListTables, 1 Query, 10 Transaction",
+        ),
+    ] {
+        fill(&pair.source, "Blogs", 801).await;
+        fill(&pair.source, "Logs", 3).await;
+        pair.target.table("Blogs").await;
+        let run = |arguments: &[&str]| pair.run(arguments);
+        let copy = ["copy", "--all-tables", "--create"];
+        let shown = run(&[&copy[..], &["--dry-run"]].concat()).done();
+        let lines = "write             801 rows  Blogs\ncreate              3 rows  Logs\n";
+        assert!(shown.starts_with(lines), "{shown}");
+        assert_eq!(pair.target.client().list_tables().await.unwrap(), ["Blogs"]);
+        let (estimated, used) = compared(run, &[&copy[..], options].concat());
+        assert_eq!((&*estimated, &*used), (expected, expected));
+    }
+}

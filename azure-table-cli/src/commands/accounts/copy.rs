@@ -16,8 +16,11 @@ use crate::confirm::confirm;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Out, one_line};
+use crate::progress::grouped;
+use crate::requests::Requests;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
 use crate::run_files::remove;
+use crate::side_table::SideTable;
 
 /// The checkpoint of the run in the current folder.
 const CHECKPOINT: &str = "all-tables.checkpoint";
@@ -34,7 +37,7 @@ pub(crate) async fn run(
     let known = Names::of(&target, interrupt.stops(table_names(&target)).await?);
     let copy = Copy { args, source, target, interrupt };
     if copy.args.dry_run {
-        return print(&copy.tables().await?, &known);
+        return copy.dry_run(&known, globals).await;
     }
     let checkpoint = CheckpointFile::lock(CHECKPOINT, copy.job())?;
     let saved = checkpoint.begin(Resume::of(copy.args.resume, true), globals)?;
@@ -44,12 +47,7 @@ pub(crate) async fn run(
     };
     let files = Files::of(&stages);
     stages.restart_missing(&known, |table| files.path(table, "checkpoint"), globals)?;
-    let missing: Vec<_> = stages.tables().filter(|table| !known.contains(table)).collect();
-    if !missing.is_empty() && !copy.args.create {
-        let missing: Vec<_> = missing.into_iter().map(one_line).collect();
-        let message = format!("the target has no tables {}: add --create", missing.join(", "));
-        return Err(Failure::new(Exit::NotFound, message));
-    }
+    copy.check_missing(stages.tables(), &known)?;
     for table in stages.tables().filter(|table| stages.is_pending(table)) {
         let list = files.path(table, "refused");
         if list.exists() {
@@ -64,15 +62,6 @@ pub(crate) async fn run(
     stages.run(&checkpoint, checkpoint_of, globals, copy_table).await?;
     checkpoint.remove()?;
     stages.conclude("copied", globals)
-}
-
-fn print(tables: &[String], known: &Names) -> Result<()> {
-    let mut out = Out::new();
-    for table in tables {
-        let action = if known.contains(table) { "write " } else { "create" };
-        out.put(&format!("{action}  {}\n", one_line(table)))?;
-    }
-    out.flush()
 }
 
 /// A copy of an account.
@@ -92,6 +81,45 @@ impl Copy {
         Ok(names)
     }
 
+    /// Checks that the target has these tables, or that the run creates them.
+    fn check_missing<'t>(
+        &self,
+        tables: impl Iterator<Item = &'t str>,
+        known: &Names,
+    ) -> Result<()> {
+        let missing: Vec<_> = tables.filter(|table| !known.contains(table)).map(one_line).collect();
+        if missing.is_empty() || self.args.create {
+            return Ok(());
+        }
+        let message = format!("the target has no tables {}: add --create", missing.join(", "));
+        Err(Failure::new(Exit::NotFound, message))
+    }
+
+    /// Prints the rows of each table, and the requests of a run.
+    async fn dry_run(&self, known: &Names, globals: &Globals) -> Result<()> {
+        let tables = self.tables().await?;
+        self.check_missing(tables.iter().map(String::as_str), known)?;
+        let (mut out, mut requests) = (Out::new(), Requests::default());
+        for table in &tables {
+            let action = if known.contains(table) { "write " } else { "create" };
+            let side = |service: &TableServiceClient| SideTable::new(service.clone(), table);
+            let (source, target) = (side(&self.source), side(&self.target));
+            let args = self.args_of(table, known);
+            let found = copy::estimate(&args, &source, &target, globals).await;
+            let found =
+                found.map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
+            let rows = grouped(found.rows);
+            out.put(&format!("{action}  {rows:>13} rows  {}\n", one_line(table)))?;
+            // Counting a table may take long.
+            out.flush()?;
+            requests = requests.and(found.requests);
+        }
+        // A run lists the tables of both accounts too.
+        let reads = Requests::sent(&globals.connection.requests);
+        out.put(&requests.and(reads).estimate())?;
+        out.flush()
+    }
+
     /// The arguments that a resumed run must repeat.
     fn job(&self) -> Job {
         Job::new("copy --all-tables")
@@ -100,6 +128,16 @@ impl Copy {
             .with("filter", self.args.filter.clone().unwrap_or_default())
             .with("include", Selection::text(&self.args.selection.include))
             .with("exclude", Selection::text(&self.args.selection.exclude))
+    }
+
+    /// The arguments of a run for one table.
+    fn args_of(&self, table: &str, known: &Names) -> Arguments {
+        Arguments {
+            source: table.to_owned(),
+            target: table.to_owned(),
+            create: !known.contains(table),
+            ..self.args.clone()
+        }
     }
 
     /// Copies a table, or continues to do so.
@@ -113,13 +151,10 @@ impl Copy {
         self.interrupt.check(BETWEEN_TABLES)?;
         let checkpoint = files.path(table, "checkpoint");
         let args = Arguments {
-            source: table.to_owned(),
-            target: table.to_owned(),
-            create: !known.contains(table),
             resume: checkpoint.exists(),
             checkpoint: Some(checkpoint.clone()),
             refused: Some(files.path(table, "refused")),
-            ..self.args.clone()
+            ..self.args_of(table, known)
         };
         let copied =
             copy::table(args, self.source.clone(), self.target.clone(), None, globals).await;
