@@ -125,6 +125,7 @@ impl Command {
             Self::Export(args) => args.dry_run,
             Self::Import(args) => args.dry_run,
             Self::Copy(args) => args.dry_run,
+            Self::Sync(args) => args.dry_run,
             _ => false,
         }
     }

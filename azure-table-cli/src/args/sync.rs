@@ -57,7 +57,9 @@ pub(crate) struct Sync {
     /// Time by which a pass reads rows again: more than the clocks of the service's servers differ
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
     pub(crate) overlap: Duration,
-    /// Print the number of rows that one pass would copy and delete, and its requests; nothing is written
+    /// Print the number of rows that one pass would copy and delete, and its estimated requests; nothing is written
+    ///
+    /// The pass may use a request more for each page and each deletion, and more for rows of more than 4 KiB.
     #[arg(long, conflicts_with = "until_equal")]
     pub(crate) dry_run: bool,
     /// List of refused rows, which grows with each pass [default: SOURCE-TARGET.refused in the current folder]

@@ -1,6 +1,7 @@
 //! `--dry-run`: the estimated requests are those of the run.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 
 use azure_table_client::DynamicEntity;
 
@@ -8,7 +9,7 @@ use crate::files::fill;
 use crate::found_rows::run_in;
 use crate::pair::Pair;
 use crate::run_files::lines;
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, interrupt};
 
 /// Returns the billable requests that the dry run of a command states, and those that the command then uses.
 pub(crate) fn estimated_and_used(
@@ -320,5 +321,51 @@ async fn the_copy_of_an_account_is_estimated_by_its_keys() {
         assert_eq!(pair.target.client().list_tables().await.unwrap(), ["Blogs"]);
         let (estimated, used) = compared(run, &[&copy[..], options].concat());
         assert_eq!((&*estimated, &*used), (expected, expected));
+    }
+}
+
+/// Returns the requests of the dry run of a `sync`, and those of its first pass.
+fn compared_pass(pair: &Pair, options: &[&str]) -> (String, String) {
+    let run = |arguments: &[&str]| {
+        if arguments.contains(&"--dry-run") {
+            return pair.run(arguments);
+        }
+        let mut child = pair.command(&[arguments, &["--every", "1h"]].concat()).spawn().unwrap();
+        let mut messages = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(messages.any(|line| line.starts_with("pass 1: ")));
+        interrupt(&child);
+        let err = messages.filter(|line| line.contains(" billable request")).collect();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        Run { code: Some(0), out: String::new(), err }
+    };
+    compared(run, &[&["sync", "Blogs", "Copy", "--yes"], options].concat())
+}
+
+#[tokio::test]
+async fn a_pass_of_a_sync_is_estimated() {
+    for (pair, copied, deleted) in [
+        (
+            Pair::new(),
+            "12 billable requests: 2 Query, 10 Transaction",
+            "174 billable requests: 164 Query, 10 Transaction",
+        ),
+        (
+            Pair::into_cosmos(),
+            "13 billable requests: 1 GetTable, 2 Query, 10 Transaction",
+            "175 billable requests: 1 GetTable, 164 Query, 10 Transaction",
+        ),
+    ] {
+        // Five partitions of 161 or 160 rows.
+        fill(&pair.source, "Blogs", 801).await;
+        pair.copy(&["--create", "--for-sync"]).done();
+        let (estimated, used) = compared_pass(&pair, &[]);
+        assert_eq!((&*estimated, &*used), (copied, copied));
+        let filter = ["--filter", "PartitionKey eq 'it''s 0'", "--max-rows", "161", "--yes"];
+        pair.source.run(&[&["delete", "Blogs"], &filter[..]].concat()).done();
+        let (estimated, used) = compared_pass(&pair, &["--delete", "--max-deletes", "161"]);
+        assert_eq!(estimated, deleted);
+        // The pass does not wait for the versions of 100 rows before it deletes some.
+        let more = total(&used) - total(&estimated);
+        assert!(more <= 161 - 2 && used.contains(" 164 Query, "), "{used}");
     }
 }

@@ -1,31 +1,21 @@
 //! `--dry-run`: the numbers of a pass.
 
-use azure_table_client::EntityKey;
+use azure_table_client::{Dialect, EntityKey, Operation};
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 
 use super::deletions::Deletions;
 use super::pair::Pair;
 use super::pass::changed_since;
 use crate::args::{Globals, Sync};
-use crate::commands::copy::SyncFiles;
-use crate::commands::keys::Keys;
+use crate::commands::copy::{Source, SyncFiles};
+use crate::estimate::Writes;
 use crate::failure::{Failure, Result};
 use crate::output::Out;
 use crate::pacer::Pacer;
 use crate::progress::{counted, grouped};
 use crate::requests::Requests;
 
-/// The maximum number of rows of a transaction.
-const TRANSACTION_ROWS: u64 = 100;
-
-/// Rows, and the transactions that write them.
-#[derive(Debug, Default, PartialEq)]
-struct Writes {
-    rows: u64,
-    transactions: u64,
-}
-
-/// Prints the numbers of rows that a pass would copy and delete.
+/// Prints the numbers of rows that a pass would copy and delete, and its requests.
 pub(super) async fn run(
     args: &Sync,
     pair: &Pair,
@@ -33,57 +23,44 @@ pub(super) async fn run(
     globals: &Globals,
 ) -> Result<()> {
     let since = files.position().and_then(|position| position.since);
-    let mut query = pair.source.rows.with_entity::<Keys>().query().allow_scan();
-    if let Some(filter) = changed_since(since, args.overlap) {
-        query = query.filter_text(&filter);
-    }
-    let keys = query.select(|keys| (keys.partition, keys.row)).stream();
-    let keys = keys.map_ok(|(partition, row)| EntityKey::new(partition, row));
+    let filter = changed_since(since, args.overlap);
+    let table = pair.source.rows.clone();
+    let keys = Source { table, filter, ranges: args.parallel.into() }.keys();
     let keys = Pacer::new(args.rate).stream(keys.map_err(Failure::from).boxed());
-    let copied = count(keys).await?;
-    let mut text = format!("{} to copy", counted(copied.rows, "row"));
-    let mut requests = copied.transactions;
+    let dialect = pair.target.service.dialect();
+    let writes = |alone| Writes::new(alone, dialect, args.rate);
+    let (rows, mut requests) = count(keys, writes(Operation::InsertOrReplace)).await?;
+    let mut text = format!("{} to copy", counted(rows, "row"));
     if args.delete {
         let recorded = files.open_record()?.keys()?;
         let found = Deletions::find(args, &pair.source, recorded).await?;
-        let (rows, recorded) = (grouped(found.count), counted(found.recorded, "recorded row"));
-        text = format!("{text}, {rows} of {recorded} to delete");
+        let recorded = counted(found.recorded, "recorded row");
         let keys = found.rows.finish()?.map(|row| Ok(row?.key().clone()));
-        let deleted = count(stream::iter(keys)).await?;
+        let (rows, deletions) = count(stream::iter(keys), writes(Operation::Delete)).await?;
+        text = format!("{text}, {} of {recorded} to delete", grouped(rows));
         // The version of each row is read.
-        requests += deleted.rows + deleted.transactions;
+        requests = requests.and(deletions).with(Operation::Query, rows);
     }
-    requests += Requests::sent(&globals.connection.requests).total();
+    let requests = requests
+        // The pass reads the time of the source.
+        .with(Operation::Query, 1)
+        .with(Operation::GetTable, (dialect == Dialect::CosmosDb).into())
+        .and(Requests::sent(&globals.connection.requests));
     let mut out = Out::new();
-    out.put(&format!("{text}: about {}\n", counted(requests, "billable request")))?;
+    out.put(&format!("{text} in one pass\n{}", requests.estimate()))?;
     out.flush()
 }
 
-async fn count(keys: impl Stream<Item = Result<EntityKey>>) -> Result<Writes> {
-    let count = async |(mut writes, last): (Writes, Option<(String, u64)>), key: EntityKey| {
-        let in_partition = match last {
-            Some((partition, rows)) if partition == key.partition_key => rows,
-            _ => 0,
-        };
-        writes.rows += 1;
-        writes.transactions += u64::from(in_partition.is_multiple_of(TRANSACTION_ROWS));
-        Ok((writes, Some((key.partition_key, in_partition + 1))))
+/// Counts rows, and the requests that write them.
+async fn count(
+    keys: impl Stream<Item = Result<EntityKey>>,
+    writes: Writes,
+) -> Result<(u64, Requests)> {
+    let add = async |(rows, mut writes): (u64, Writes), key: EntityKey| {
+        // The size of the row is unknown.
+        writes.add(&key.partition_key, 0);
+        Ok((rows + 1, writes))
     };
-    let (writes, _) = keys.try_fold((Writes::default(), None), count).await?;
-    Ok(writes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn transactions_have_one_partition_and_up_to_100_rows() {
-        let keys = |partition: &'static str, rows: u32| {
-            (0..rows).map(move |row| Ok(EntityKey::new(partition, row.to_string())))
-        };
-        let keys = keys("a", 100).chain(keys("b", 201)).chain(keys("c", 1));
-        let writes = count(stream::iter(keys)).await.unwrap();
-        assert_eq!(writes, Writes { rows: 302, transactions: 5 });
-    }
+    let (rows, writes) = keys.try_fold((0, writes), add).await?;
+    Ok((rows, writes.requests()))
 }
