@@ -1,23 +1,21 @@
 //! Fault plans that a seed selects.
 
-use std::time::Duration;
+use serde_json::{Map, Value, json};
 
-use super::{AddedFault, Fault, Faults, random};
+use super::{AddedFault, Faults, random};
 use crate::lock::lock;
-use crate::wire::Operation;
 
-const WRITES: &[Operation] = OPERATIONS.split_at(7).0;
-const OPERATIONS: [Operation; 9] = [
-    Operation::Insert,
-    Operation::Merge,
-    Operation::Replace,
-    Operation::InsertOrMerge,
-    Operation::InsertOrReplace,
-    Operation::Delete,
-    Operation::Transaction,
-    Operation::Get,
-    Operation::Query,
-];
+/// The faults, as in [`Faults::add_json`]; the probability is the weight of a fault among the others.
+///
+/// Delays of 45 s are longer than a client waits: the attempt is applied after those that follow it. 3 s are longer than an
+/// impatient caller waits. A wait of 600 s closes the partition of a bulk run.
+const FAULTS: &str = include_str!("random_plan.json");
+/// The operations of a fault that names none.
+const OPERATIONS: &str =
+    "Insert Merge Replace InsertOrMerge InsertOrReplace Delete Transaction Get Query";
+/// What happens in addition.
+const OTHERS: &str = r#"[{"fault": "split_page", "probability": 0.2},
+    {"fault": "table_being_deleted", "milliseconds": 2000, "probability": 0.5}]"#;
 
 impl Faults<'_> {
     /// Adds random faults, which the seed selects, and returns them. `share` is the share of transactions that meet a
@@ -53,70 +51,23 @@ impl Faults<'_> {
         };
         // The random numbers of requests have the numbers of faults, which never are that large.
         let is_active =
-            |at: u64| random::fraction(random::number([seed, u64::MAX - added, at])) < 0.5;
-        let active = (0..).zip(failures()).filter(|(at, _)| is_active(*at));
-        let active: Vec<_> = active.map(|(_, weighted)| weighted).collect();
-        let total: f64 = active.iter().map(|(_, weight)| weight).sum();
+            |at: &u64| random::fraction(random::number([seed, u64::MAX - added, *at])) < 0.5;
+        let read = |plan| serde_json::from_str::<Vec<Map<String, Value>>>(plan).unwrap_or_default();
+        let active = (0..).zip(read(FAULTS)).filter(|(at, _)| is_active(at));
+        let mut faults: Vec<_> = active.map(|(_, fault)| fault).collect();
+        let weight = |fault: &Map<String, Value>| fault["probability"].as_f64().unwrap_or_default();
+        let total: f64 = faults.iter().map(weight).sum();
         // The first of the faults strikes, so that a later one is drawn only if no earlier one strikes.
         let mut left = 1.0;
-        let failures = active.into_iter().map(|(fault, weight)| {
-            let part = share.clamp(0.0, 1.0) * weight / total;
-            let probability = part / left;
+        for fault in &mut faults {
+            let part = share.clamp(0.0, 1.0) * weight(fault) / total;
+            fault.insert("probability".to_owned(), json!(part / left));
+            fault.entry("on").or_insert_with(|| OPERATIONS.split(' ').collect());
             left -= part;
-            fault.probability(probability)
-        });
-        let others = [
-            Fault::split_page().probability(0.2),
-            Fault::table_being_deleted(Duration::from_secs(2)).probability(0.5),
-        ];
-        failures.chain(others).map(|fault| self.add(fault)).collect()
+        }
+        faults.extend(read(OTHERS));
+        self.add_json(&json!(faults).to_string()).unwrap_or_default()
     }
-}
-
-/// The faults that are drawn, with their weights.
-fn failures() -> impl Iterator<Item = (Fault, f64)> {
-    let (ms, secs) = (Duration::from_millis, Duration::from_secs);
-    let of_any = [
-        (Fault::refuse_connection(), 15.0),
-        (Fault::lose_request(), 20.0),
-        (Fault::lose_reply(), 45.0),
-        (Fault::hang(), 5.0),
-        // Longer than a client waits: the attempt is applied after the attempts that follow it.
-        (Fault::delay_request(secs(45)), 20.0),
-        // Longer than an impatient caller waits.
-        (Fault::delay_request(secs(3)), 20.0),
-        (Fault::delay_request(ms(5)), 20.0),
-        (Fault::delay_reply(secs(45)), 10.0),
-        (Fault::busy().retry_after(secs(1)), 20.0),
-        (Fault::busy().retry_after_date(secs(2)), 10.0),
-        (Fault::too_many_requests(), 5.0),
-        (Fault::internal_error(), 10.0),
-        (Fault::internal_error().after_commit(), 5.0),
-        (Fault::timed_out(), 10.0),
-        (Fault::timed_out().after_commit(), 10.0),
-        (Fault::proxy_page(502), 5.0),
-        (Fault::proxy_page(502).after_commit(), 5.0),
-        (Fault::proxy_page(503), 5.0),
-        (Fault::proxy_page(503).after_commit(), 10.0),
-        (Fault::proxy_page(503).without_body().after_commit(), 10.0),
-        (Fault::proxy_page(200).after_commit(), 2.0),
-        (Fault::captive_portal(200), 4.0),
-        (Fault::captive_portal(200).without_body(), 4.0),
-        (Fault::captive_portal(204), 4.0),
-        (Fault::error(408, "RequestTimeout"), 3.0),
-        (Fault::error(408, "RequestTimeout").after_commit(), 5.0),
-        (Fault::swap_reply(), 20.0),
-        (Fault::error(403, "AccountIsDisabled"), 2.0),
-        (Fault::error(404, "TableNotFound"), 2.0),
-        (Fault::truncate_reply(), 5.0),
-    ];
-    let on = |fault: Fault, operations: &[Operation]| {
-        operations.iter().fold(fault, |fault, operation| fault.on(*operation))
-    };
-    let of_any = of_any.into_iter().map(move |(fault, weight)| (on(fault, &OPERATIONS), weight));
-    // It closes the partition of a bulk run.
-    let closes = Fault::busy().retry_after(secs(600)).on(Operation::Transaction);
-    of_any.chain([(closes, 30.0), (on(Fault::deliver_twice(), WRITES), 30.0)])
 }
 
 #[cfg(test)]
