@@ -195,8 +195,9 @@ fn bytes_between_records_are_refused() {
         let length = u32::from_le_bytes(*length) as usize;
         starts.push(starts[starts.len() - 1] + HEAD + length);
     }
-    assert!(starts.len() > 100 && starts.last() == Some(&original.len()), "{starts:?}");
-    for ends in starts.windows(2).step_by(37) {
+    // A busy machine writes several changes in one record.
+    assert!(starts.len() > 8 && starts.last() == Some(&original.len()), "{starts:?}");
+    for ends in starts.windows(2).step_by(starts.len() / 4) {
         let record = &original[ends[0]..ends[1]];
         for inserted in [&[0; HEAD], record] {
             let bytes = [&original[..ends[1]], inserted, &original[ends[1]..]].concat();
