@@ -18,8 +18,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use azure_table_client::clock::TokioClock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{RetryPolicy, TableServiceClient};
@@ -35,9 +36,12 @@ const SEEDS_OF_A_RUN: usize = 1 << 24;
 /// The longest delay of a request by a fault, and some more.
 const SETTLING: Duration = Duration::from_secs(2 * 60);
 
-/// Creates a mock that draws all that is random from a fixed seed, and keeps no requests.
+/// Creates a mock whose requests take no time, and which keeps none. Its clock shows a full hour, since a wait until a date
+/// depends on the fraction of the second.
 pub fn mock() -> MockTableService {
-    mock_with(0)
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600);
+    let clock = Arc::new(TokioClock::starting_at(start));
+    MockTableService::builder().clock(clock).kept_requests(0).build()
 }
 
 /// The number of requests that mocks keep: none, unless the hash of their logs is printed.
