@@ -78,6 +78,13 @@ impl ServiceDialect {
         }
     }
 
+    /// Whether comparisons with the Timestamp work. In Cosmos DB they hold for no row ([azure-sdk-for-net#32468][timestamp]).
+    ///
+    /// [timestamp]: https://github.com/Azure/azure-sdk-for-net/issues/32468
+    pub(super) const fn compares_timestamps(self) -> bool {
+        !self.is_cosmos()
+    }
+
     /// Whether a location refuses writes. Cosmos DB accepts them at both (recorded in `test_table_client_location_mode`).
     pub(super) fn is_read_only(self, location: Location) -> bool {
         !self.is_cosmos() && location == Location::Secondary

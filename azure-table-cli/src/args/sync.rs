@@ -17,8 +17,9 @@ use super::rate::Rate;
 /// signal, a crash or a failure, the same command continues.
 ///
 /// Timestamps have no index: a pass makes the service read the whole table, about one request per 1,000 rows if many
-/// changed, and at least one for each of its servers. --delete reads all keys as well, about one request per 1,000 rows, and
-/// sends two requests for each deleted row, or fewer by transactions.
+/// changed, and at least one for each of its servers. From Cosmos DB, whose filters find no Timestamp, each pass transfers
+/// the whole table. --delete reads all keys as well, about one request per 1,000 rows, and sends three requests for each
+/// deleted row, or fewer by transactions: it reads the row in the source and in the target before.
 ///
 /// A row that is deleted and inserted between two passes is one change. Properties that only the target has are removed
 /// with the next change of a row. No other program may write the target meanwhile. To move to the target, stop all writes

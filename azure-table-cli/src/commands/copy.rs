@@ -123,7 +123,12 @@ pub(crate) async fn table(
     }
     let run = Run {
         has_key_order: source.has_key_order(),
-        source: Source { table: source.rows, filter: args.filter, ranges: args.parallel.into() },
+        source: Source {
+            table: source.rows,
+            filter: args.filter,
+            since: None,
+            ranges: args.parallel.into(),
+        },
         target: target.rows,
         mode: args.mode,
         concurrency: args.concurrency.into(),

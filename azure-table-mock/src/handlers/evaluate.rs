@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use crate::dialect::ServiceDialect;
 use crate::edm::{EdmCow, EdmValue};
 use crate::filter::{CompareOp, Filter};
 use crate::names::Names;
@@ -20,6 +21,7 @@ pub(super) struct Matcher<'f> {
     names: Names<&'f str>,
     /// The cost of a row in units of [`Work`].
     cost: usize,
+    dialect: ServiceDialect,
 }
 
 enum Condition<'f> {
@@ -46,8 +48,9 @@ pub(super) struct Columns {
 }
 
 impl<'f> Matcher<'f> {
-    pub(super) fn new(filter: &'f Filter) -> Self {
-        let mut matcher = Self { condition: Condition::Never, names: Names::default(), cost: 1 };
+    pub(super) fn new(filter: &'f Filter, dialect: ServiceDialect) -> Self {
+        let (condition, names) = (Condition::Never, Names::default());
+        let mut matcher = Self { condition, names, cost: 1, dialect };
         matcher.condition = matcher.condition_of(filter);
         matcher
     }
@@ -87,6 +90,7 @@ impl<'f> Matcher<'f> {
         let compared = match property {
             "PartitionKey" => Compared::PartitionKey,
             "RowKey" => Compared::RowKey,
+            "Timestamp" if !self.dialect.compares_timestamps() => return Condition::Never,
             "Timestamp" => Compared::Timestamp,
             name => Compared::Property(self.names.add(name)),
         };
@@ -220,7 +224,7 @@ mod tests {
 
     fn matches(text: &str) -> bool {
         let filter = Filter::parse(text).unwrap();
-        let (matcher, row) = (Matcher::new(&filter), row("r"));
+        let (matcher, row) = (Matcher::new(&filter, ServiceDialect::AzureStorage), row("r"));
         let cells = matcher.names().list().iter().map(|name| {
             let member = row.properties().member(name);
             [member.map_or(Cell::MISSING, |member| Cell::of(&member))].into()
@@ -302,8 +306,10 @@ mod tests {
     #[test]
     fn keys_decide_for_many_rows_at_once() {
         let (first, last) = (row("b"), row("d"));
-        let for_all =
-            |text: &str| Matcher::new(&Filter::parse(text).unwrap()).for_all("p", (&first, &last));
+        let for_all = |text: &str| {
+            let filter = Filter::parse(text).unwrap();
+            Matcher::new(&filter, ServiceDialect::AzureStorage).for_all("p", (&first, &last))
+        };
         for (text, expected) in [
             ("PartitionKey eq 'p'", Some(true)),
             ("PartitionKey eq 'q'", Some(false)),

@@ -62,7 +62,7 @@ pub(super) async fn query(
         Arc::clone(store.existing_table(table, now)?)
     };
     let payload = exchange.payload(table.name(), select.as_ref());
-    let matcher = filter.as_ref().map(Matcher::new);
+    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, core.rules.dialect));
     let page_end = exchange.effects.and_then(|effects| effects.page_end);
     let room = exchange.request.raw.room;
     let mut page = Page::new(&payload, matcher.as_ref(), top, room, page_end.is_some());
@@ -120,6 +120,7 @@ mod tests {
 
     use super::super::evaluate::Columns;
     use super::*;
+    use crate::dialect::ServiceDialect;
     use crate::edm::EdmDateTime;
     use crate::store::RowText;
 
@@ -153,7 +154,7 @@ mod tests {
             let plan = Plan::of(Some(&filter));
             let stored = RowText::new(&row, &vec![]).written_at(EdmDateTime::MIN);
             let columns = Columns::default();
-            if Matcher::new(&filter).matches(&partition, &stored, (&columns, 0)) {
+            if Matcher::new(&filter, ServiceDialect::AzureStorage).matches(&partition, &stored, (&columns, 0)) {
                 let starts = by_keys(plan.start(), (&partition, &row)).is_le();
                 prop_assert!(starts && !plan.is_past(&partition, &row), "{filter}");
             }

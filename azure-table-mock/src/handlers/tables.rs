@@ -79,7 +79,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Respons
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let from = token::table(exchange)?.unwrap_or_default();
     let tables = tables_from(core, exchange, &from)?;
-    let matcher = filter.as_ref().map(Matcher::new);
+    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, core.rules.dialect));
     let (mut page, mut next, mut work) = (Vec::new(), None, Work::default());
     for table in &tables {
         work.add(matcher.as_ref().map_or(1, Matcher::cost));

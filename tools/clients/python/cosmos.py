@@ -77,6 +77,7 @@ DIFFERENCES = {
         "entities are in the order of utf16 code units",
         "a token continues where keys are odd",
     ],
+    "finds no row by its Timestamp": ["a time stamp can be compared"],
     "has other tokens": ["a token continues in another query"],
     "has other limits": [
         "more than 1000 a page is refused",

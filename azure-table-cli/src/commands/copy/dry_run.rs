@@ -68,7 +68,7 @@ pub(in crate::commands) async fn estimate(
     let dialect = target.service.dialect();
     let progress = Progress::new(globals.quiet, args.label("count"), args.expect);
     let (filter, ranges) = (args.filter.clone(), args.parallel.into());
-    let keys = Source { table: source.rows.clone(), filter, ranges }.keys();
+    let keys = Source { table: source.rows.clone(), filter, since: None, ranges }.keys();
     let mut keys = Pacer::new(args.rate).stream(keys);
     let mut writes = Writes::new(args.mode.request(), dialect, args.rate);
     let mut rows = 0;

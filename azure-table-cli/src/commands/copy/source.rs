@@ -1,9 +1,13 @@
 //! The rows of the source table, from a position on.
 
 use azure_table_client::client::Query;
+use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{DynamicEntity, EntityKey, Error, Stored, TableClient};
+use futures_util::future::ready;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
+
+use crate::side_table::SideTable;
 
 /// The number of rows that are read again at the same time.
 const AGAIN: usize = 8;
@@ -35,17 +39,33 @@ pub(super) type Pair = (EntityKey, Option<DynamicEntity>, Option<DynamicEntity>)
 pub(in crate::commands) struct Source {
     pub(in crate::commands) table: TableClient<DynamicEntity>,
     pub(in crate::commands) filter: Option<String>,
+    /// Rows with an earlier Timestamp are left out.
+    pub(in crate::commands) since: Option<EdmDateTime>,
     /// The number of key ranges that are read at the same time.
     pub(in crate::commands) ranges: usize,
 }
 
 impl Source {
-    /// Reads the keys of all rows.
+    /// Selects the rows that were written since a time, or all rows.
+    pub(in crate::commands) fn written_since(
+        side: &SideTable,
+        since: Option<EdmDateTime>,
+        ranges: usize,
+    ) -> Self {
+        // In Cosmos DB, a filter on the Timestamp finds no row: all rows are read.
+        let filter = since.filter(|_| side.has_key_order());
+        let filter = filter.map(|since| format!("Timestamp ge datetime'{}'", since.trimmed()));
+        Self { table: side.rows.clone(), filter, since, ranges }
+    }
+
+    /// Reads the keys of the rows.
     pub(in crate::commands) fn keys(&self) -> BoxStream<'static, Result<EntityKey, Error>> {
-        let query = self.query().select_names(["PartitionKey", "RowKey"]);
-        let rows =
-            if self.ranges > 1 { query.parallel(self.ranges).stream() } else { query.stream() };
-        rows.map_ok(|row| row.key().clone()).boxed()
+        let (since, ranges) = (self.since, self.ranges);
+        let query = self.query().select_names(["PartitionKey", "RowKey", "Timestamp"]);
+        let rows = if ranges > 1 { query.parallel(ranges).stream() } else { query.stream() };
+        rows.try_filter(move |row| ready(is_since(row, since)))
+            .map_ok(|row| row.key().clone())
+            .boxed()
     }
 
     /// Reads the rows after this key in key order, or all rows.
@@ -71,14 +91,19 @@ impl Source {
         let query = query.results();
         let rows =
             if self.ranges > 1 { query.parallel(self.ranges).stream() } else { query.stream() };
-        rows.map(|row| match row? {
+        let since = self.since;
+        let rows = rows.map(|row| match row? {
             Ok(row) => Ok(Read::Row(row)),
             Err(error) => match error.key().cloned() {
                 Some(key) => Ok(Read::Refused(key, error.to_string())),
                 None => Err(error.into()),
             },
-        })
-        .boxed()
+        });
+        let is_selected = move |read: &Read| match read {
+            Read::Row(row) => is_since(row, since),
+            Read::Refused(..) | Read::Missing(_) => true,
+        };
+        rows.try_filter(move |read| ready(is_selected(read))).boxed()
     }
 
     fn query(&self) -> Query<DynamicEntity> {
@@ -119,4 +144,9 @@ impl Source {
         };
         stream::iter(keys).map(read).buffered(AGAIN).boxed()
     }
+}
+
+/// Whether a row was written since a time. A row without a Timestamp counts.
+fn is_since(row: &DynamicEntity, since: Option<EdmDateTime>) -> bool {
+    since.is_none_or(|since| row.timestamp().is_none_or(|time| time >= since))
 }

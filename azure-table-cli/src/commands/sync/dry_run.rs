@@ -5,7 +5,7 @@ use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 
 use super::deletions::Deletions;
 use super::pair::Pair;
-use super::pass::changed_since;
+use super::pass::bound;
 use crate::args::{Globals, Sync};
 use crate::commands::copy::{Source, SyncFiles};
 use crate::estimate::Writes;
@@ -22,11 +22,8 @@ pub(super) async fn run(
     files: &SyncFiles,
     globals: &Globals,
 ) -> Result<()> {
-    let since = files.position().and_then(|position| position.since);
-    let filter = changed_since(since, args.overlap);
-    let table = pair.source.rows.clone();
-    let keys = Source { table, filter, ranges: args.parallel.into() }.keys();
-    let keys = Pacer::new(args.rate).stream(keys.map_err(Failure::from).boxed());
+    let source = Source::written_since(&pair.source, bound(files, args), args.parallel.into());
+    let keys = Pacer::new(args.rate).stream(source.keys().map_err(Failure::from).boxed());
     let dialect = pair.target.service.dialect();
     let writes = |alone| Writes::new(alone, dialect, args.rate);
     let (rows, mut requests) = count(keys, writes(Operation::InsertOrReplace)).await?;
@@ -38,8 +35,8 @@ pub(super) async fn run(
         let keys = found.rows.finish()?.map(|row| Ok(row?.key().clone()));
         let (rows, deletions) = count(stream::iter(keys), writes(Operation::Delete)).await?;
         text = format!("{text}, {} of {recorded} to delete", grouped(rows));
-        // The version of each row is read.
-        requests = requests.and(deletions).with(Operation::Query, rows);
+        // Each key is read in the source once more, and the version of its row in the target.
+        requests = requests.and(deletions).with(Operation::Query, 2 * rows);
     }
     let requests = requests
         // The pass reads the time of the source.

@@ -85,13 +85,11 @@ impl<'a> Passes<'a> {
     async fn copy(&self, began: Option<EdmDateTime>) -> Result<Ended> {
         let overlapped = |time: EdmDateTime| time.before(self.args.overlap);
         self.sent.begin(began.map_or(EdmDateTime::MIN, overlapped));
-        let since = self.files.position().and_then(|position| position.since);
-        let filter = changed_since(since, self.args.overlap);
+        let bound = bound(&self.files, self.args);
         let progress = Progress::new(self.globals.quiet, "sync", None)
             .with_requests(&self.globals.connection.requests);
-        let ranges = self.args.parallel.into();
         let run = Run {
-            source: Source { table: self.pair.source.rows.clone(), filter, ranges },
+            source: Source::written_since(&self.pair.source, bound, self.args.parallel.into()),
             target: self.pair.target.rows.clone(),
             // A pass begins again, and has no position.
             has_key_order: false,
@@ -142,7 +140,13 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// The filter of the rows that changed since this time; all rows without one.
-pub(super) fn changed_since(since: Option<EdmDateTime>, overlap: Duration) -> Option<String> {
-    since.map(|since| format!("Timestamp ge datetime'{}'", since.before(overlap).trimmed()))
+/// The time from which on a pass reads rows; all rows without one.
+pub(super) fn bound(files: &SyncFiles, args: &Sync) -> Option<EdmDateTime> {
+    let since = files.position().and_then(|position| position.since);
+    since.map(|since| overlapped(since, args))
+}
+
+/// Services may stamp rows by whole seconds.
+fn overlapped(time: EdmDateTime, args: &Sync) -> EdmDateTime {
+    time.before(args.overlap).whole_second()
 }

@@ -79,6 +79,24 @@ fn pages_of_rows_have_tokens_of_cosmos_db() {
 }
 
 #[test]
+fn a_comparison_with_the_timestamp_holds_for_no_row() {
+    let service = cosmos();
+    insert(&service, ("p", "1"));
+    for (filter, keys) in [
+        ("Timestamp%20ge%20datetime'2001-01-01T00:00:00Z'", &[][..]),
+        ("Timestamp%20lt%20datetime'2999-01-01T00:00:00Z'", &[]),
+        ("PartitionKey%20eq%20'p'%20and%20Timestamp%20ne%20datetime'2001-01-01T00:00:00Z'", &[]),
+        ("PartitionKey%20eq%20'p'", &["1"]),
+    ] {
+        assert_eq!(
+            row_keys(&get(&service, &format!("/Blogs()?$filter={filter}"))),
+            keys,
+            "{filter}"
+        );
+    }
+}
+
+#[test]
 fn tables_are_in_the_order_of_their_creation() {
     let service = cosmos();
     for name in ["b", "a"] {
