@@ -31,7 +31,6 @@ use stop::Stop;
 
 pub(super) use dry_run::estimate;
 pub(super) use frontier::{Frontier, Refused, Saved};
-pub(super) use record::Record;
 pub(super) use run::{Ended, Reason, Run, line};
 pub(super) use sent_rows::SentRows;
 pub(super) use source::Source;

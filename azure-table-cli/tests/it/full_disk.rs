@@ -1,6 +1,7 @@
 //! Exports, and commands with `--save`, that cannot write all rows, as on a full disk.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::files::fill;
@@ -11,11 +12,23 @@ const LIMIT: usize = 300;
 
 /// Runs a command that cannot write a file beyond a size in KiB.
 pub(crate) fn run_limited(emulator: &Emulator, limit: usize, args: &[&str]) -> Run {
+    Run::of(&limited(&emulator.command(args), limit).output().unwrap())
+}
+
+/// The same command, which cannot write a file beyond a size in KiB.
+pub(crate) fn limited(command: &Command, limit: usize) -> Command {
     let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
-    let mut command = Command::new("bash");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_azure-table")]).args(args);
-    command.env("AZURE_STORAGE_CONNECTION_STRING", emulator.connection_string());
-    Run::of(&command.stdin(Stdio::null()).output().unwrap())
+    let mut limited = Command::new("bash");
+    limited.args(["-c", &script]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited.current_dir(command.get_current_dir().unwrap_or(Path::new(".")));
+    limited.stdin(Stdio::null());
+    limited
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::fs;
 use azure_table_client::DynamicEntity;
 use serde_json::{Value, json};
 
-use crate::proxy::ReversingProxy;
+use crate::proxy::Proxy;
 use crate::support::{Emulator, Folder};
 
 const ROWS: usize = 60;
@@ -25,7 +25,7 @@ async fn filled() -> Emulator {
 #[tokio::test]
 async fn an_export_keeps_no_position() {
     let emulator = filled().await;
-    let proxy = ReversingProxy::start(&emulator);
+    let proxy = Proxy::reversing(&emulator);
     for (name, parallel) in [("rows.jsonl", "1"), ("rows.csv", "1"), ("rows.parquet", "4")] {
         let folder = Folder::new();
         let file = folder.file(name);
@@ -46,7 +46,7 @@ async fn an_export_keeps_no_position() {
 #[tokio::test]
 async fn a_copy_begins_again() {
     let (source, target, folder) = (filled().await, Emulator::start(), Folder::new());
-    let proxy = ReversingProxy::start(&source);
+    let proxy = Proxy::reversing(&source);
     let checkpoint = folder.file("copy.checkpoint");
     for (name, mode) in [("Replaced", "upsert-replace"), ("Inserted", "insert")] {
         let copy = |options: &[&str]| {
@@ -75,7 +75,7 @@ async fn a_copy_begins_again() {
 #[tokio::test]
 async fn a_copy_that_learns_of_no_order_drops_a_saved_position() {
     let (source, target, folder) = (filled().await, Emulator::start(), Folder::new());
-    let proxy = ReversingProxy::start(&source);
+    let proxy = Proxy::reversing(&source);
     let checkpoint = folder.file("copy.checkpoint");
     let copy = |options: &[&str]| {
         let command = ["copy", "Blogs", "Copy", "--to", "env:TARGET", "--create"];
@@ -103,7 +103,7 @@ async fn a_copy_that_learns_of_no_order_drops_a_saved_position() {
 #[tokio::test]
 async fn partitions_are_not_counted_twice() {
     let emulator = filled().await;
-    let proxy = ReversingProxy::start(&emulator);
+    let proxy = Proxy::reversing(&emulator);
     // A page has rows of two partitions.
     emulator.end_faults();
     let count = ["count", "Blogs", "--by-partition"];
@@ -121,7 +121,7 @@ async fn partitions_are_not_counted_twice() {
 #[tokio::test]
 async fn differences_name_the_option_of_their_side() {
     let emulator = filled().await;
-    let proxy = ReversingProxy::start(&emulator);
+    let proxy = Proxy::reversing(&emulator);
     let folder = Folder::new();
     let file = folder.file("rows.jsonl");
     emulator.run(&["export", "Blogs", &file]).done();

@@ -45,6 +45,8 @@ mod schema;
 mod sessions;
 mod support;
 mod sync;
+#[cfg(unix)]
+mod sync_files;
 mod sync_kills;
 #[cfg(target_os = "linux")]
 mod sync_questions;

@@ -1,4 +1,5 @@
-//! A proxy in front of an emulator that returns the rows of each page in reverse, as a service without key order may do.
+//! A proxy in front of an emulator that changes its responses: it returns the rows of each page in reverse, for example, as a
+//! service without key order may do.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,21 +9,29 @@ use serde_json::Value;
 
 use crate::support::{Emulator, Run};
 
-pub(crate) struct ReversingProxy<'e> {
+/// Changes the lines of the head of a response, and the rows of its page.
+pub(crate) type Edit = fn(&mut Vec<String>, &mut Vec<Value>);
+
+pub(crate) struct Proxy<'e> {
     emulator: &'e Emulator,
     origin: String,
 }
 
-impl<'e> ReversingProxy<'e> {
-    /// Starts the proxy, which ends with the tests.
-    pub(crate) fn start(emulator: &'e Emulator) -> Self {
+impl<'e> Proxy<'e> {
+    /// Starts a proxy that reverses the rows of each page. It ends with the tests.
+    pub(crate) fn reversing(emulator: &'e Emulator) -> Self {
+        Self::start(emulator, |_, rows| rows.reverse())
+    }
+
+    /// Starts a proxy that changes the headers of each response, and the rows of each page.
+    pub(crate) fn start(emulator: &'e Emulator, edit: Edit) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let to = emulator.origin.strip_prefix("http://").unwrap().to_owned();
         thread::spawn(move || {
             for client in listener.incoming() {
                 let to = to.clone();
-                thread::spawn(move || forward(client.unwrap(), &to));
+                thread::spawn(move || forward(client.unwrap(), &to, edit));
             }
         });
         Self { emulator, origin }
@@ -41,16 +50,16 @@ impl<'e> ReversingProxy<'e> {
 }
 
 /// Forwards one request; both connections end with it.
-fn forward(client: TcpStream, to: &str) {
+fn forward(client: TcpStream, to: &str, edit: Edit) {
     let mut client = BufReader::new(client);
     let Some((head, body)) = message(&mut client) else { return };
     let mut service = TcpStream::connect(to).unwrap();
     service.write_all(&serialized(&head, &body)).unwrap();
-    let (head, mut body) = message(&mut BufReader::new(service)).unwrap();
+    let (mut head, mut body) = message(&mut BufReader::new(service)).unwrap();
     if let Ok(mut page) = serde_json::from_slice::<Value>(&body)
         && let Some(rows) = page["value"].as_array_mut()
     {
-        rows.reverse();
+        edit(&mut head, rows);
         body = page.to_string().into_bytes();
     }
     // The program may have been killed.

@@ -9,7 +9,7 @@ use azure_table_client::{DynamicEntity, IfMatch, TableClient};
 
 use crate::files::fill;
 use crate::pair::{Pair, insert, row};
-use crate::proxy::ReversingProxy;
+use crate::proxy::Proxy;
 use crate::support::{Emulator, Run, interrupt};
 
 const END: [&str; 4] = ["--until-equal", "--every", "10ms", "--yes"];
@@ -191,7 +191,7 @@ async fn a_source_in_another_order_deletes_nothing() {
     let pair = Pair::new();
     let blogs = pair.source.table("Blogs").await;
     insert(&blogs, &few_rows()).await;
-    let proxy = ReversingProxy::start(&pair.source);
+    let proxy = Proxy::reversing(&pair.source);
     let run = |dialect: &str, arguments: &[&str]| {
         let mut command = pair.command(arguments);
         command.args(["--from-dialect", dialect]);

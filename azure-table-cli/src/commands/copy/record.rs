@@ -21,6 +21,8 @@ use crate::sort::{SortedRows, Sorter};
 
 /// More bytes than any line has: a key has at most 2 KiB, and a character becomes at most 6 bytes.
 const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// The size of the appended lines from which on it is worth to sort the file.
+const MIN_APPENDED_BYTES: u64 = 1024 * 1024;
 /// The property that marks a sorted line of a row that the target does not have.
 const ABSENT: &str = "Absent";
 
@@ -43,8 +45,12 @@ pub(in crate::commands) struct Record {
     path: PathBuf,
     /// Opened by the first line.
     file: Option<File>,
-    /// Whether the file has each key once, in key order.
-    is_compact: bool,
+    /// The size of the whole lines.
+    bytes: u64,
+    /// The size of the file when it last had each key once, in key order; 0 before.
+    compact_bytes: u64,
+    /// The failure of a line. The file takes no other one: a part of that line may be in it.
+    failed: Option<Failure>,
 }
 
 impl Record {
@@ -52,11 +58,18 @@ impl Record {
     pub(in crate::commands) fn open(path: PathBuf) -> Result<Self> {
         let failed = |error| Failure::file("open", &path, error);
         let options = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let is_whole = remove_cut_line(&mut options.map_err(failed)?).map_err(failed)?;
-        if !is_whole {
-            return Err(damaged(&path, 1));
-        }
-        Ok(Self { path, file: None, is_compact: false })
+        let whole = remove_cut_line(&mut options.map_err(failed)?).map_err(failed)?;
+        let bytes = whole.ok_or_else(|| damaged(&path, 1))?;
+        Ok(Self { path, file: None, bytes, compact_bytes: 0, failed: None })
+    }
+
+    fn is_compact(&self) -> bool {
+        self.bytes == self.compact_bytes
+    }
+
+    /// Whether the lines since the last [`compact`](Self::compact) are worth another one.
+    pub(in crate::commands) fn is_worth_compacting(&self) -> bool {
+        self.bytes - self.compact_bytes > MIN_APPENDED_BYTES.max(self.compact_bytes / 4)
     }
 
     /// Appends the key of a row that is about to be sent.
@@ -71,9 +84,31 @@ impl Record {
     }
 
     fn append(&mut self, key: &EntityKey, absent: bool) -> Result<()> {
-        self.is_compact = false;
-        let written = self.file().and_then(|file| file.write_all(&line(key, absent)?));
-        written.map_err(|error| Failure::file("append to", &self.path, error))
+        self.check()?;
+        let line = line(key, absent);
+        let written = line.and_then(|line| {
+            self.file()?.write_all(&line)?;
+            Ok(line.len() as u64)
+        });
+        match written {
+            Ok(bytes) => {
+                self.bytes += bytes;
+                Ok(())
+            }
+            Err(error) => {
+                // Whatever fails here is at the end of the file: the next run removes it.
+                if let Some(file) = &self.file {
+                    let _ = file.set_len(self.bytes);
+                }
+                let failure = Failure::file("append to", &self.path, error);
+                Err(self.failed.insert(failure).clone())
+            }
+        }
+    }
+
+    /// Returns the failure of an earlier line.
+    fn check(&self) -> Result<()> {
+        self.failed.clone().map_or(Ok(()), Err)
     }
 
     fn file(&mut self) -> io::Result<&mut File> {
@@ -85,35 +120,48 @@ impl Record {
 
     /// Makes the keys durable.
     pub(in crate::commands) fn save(&self) -> Result<()> {
+        self.check()?;
         let saved = self.file.as_ref().map_or(Ok(()), File::sync_data);
         saved.map_err(|error| Failure::file("write", &self.path, error))
     }
 
     /// Sorts the file.
     pub(in crate::commands) fn compact(&mut self) -> Result<()> {
-        if self.is_compact {
+        self.check()?;
+        if self.is_compact() {
             return Ok(());
         }
         let keys = self.keys()?;
         // Windows cannot replace an open file.
         self.file = None;
+        let mut bytes = 0;
         replace_by(&self.path, |file| {
             for key in keys {
-                let written = line(&key?, false).and_then(|line| file.write_all(&line));
-                written.map_err(|error| Failure::file("write", &self.path, error))?;
+                let line = line(&key?, false);
+                let written = line.and_then(|line| file.write_all(&line).map(|()| line.len()));
+                bytes += written.map_err(|error| Failure::file("write", &self.path, error))? as u64;
             }
             Ok(())
         })?;
-        self.is_compact = true;
+        (self.bytes, self.compact_bytes) = (bytes, bytes);
         Ok(())
     }
 
     /// Returns the keys of the rows that the target may have, in key order.
     pub(in crate::commands) fn keys(&self) -> Result<Keys> {
         let lines = Lines::open(&self.path)?;
-        if self.is_compact {
+        if self.is_compact() {
             return Ok(Keys::Compact(lines));
         }
+        Self::sorted(lines)
+    }
+
+    /// Reads the keys of a record that no run has open, which does not change the file.
+    pub(in crate::commands) fn read(path: &Path) -> Result<Keys> {
+        Self::sorted(Lines::open(path)?)
+    }
+
+    fn sorted(lines: Lines) -> Result<Keys> {
         let mut sorter = Sorter::new();
         for line in lines {
             let (EntityKey { partition_key, row_key }, absent) = line?;
@@ -182,7 +230,9 @@ impl Lines {
         self.line.clear();
         let mut file = self.file.by_ref().take(MAX_LINE_BYTES);
         let read = file.read_until(b'\n', &mut self.line);
-        if read.map_err(|error| Failure::file("read", &self.path, error))? == 0 {
+        let read = read.map_err(|error| Failure::file("read", &self.path, error))? as u64;
+        // A line that is cut is the last one, whose row was not sent.
+        if read == 0 || (read < MAX_LINE_BYTES && !self.line.ends_with(b"\n")) {
             return Ok(None);
         }
         self.number += 1;
@@ -209,8 +259,9 @@ fn line(key: &EntityKey, absent: bool) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Removes the bytes after the last line break. Returns `false` if there is none near the end, so that they are not a line.
-fn remove_cut_line(file: &mut File) -> io::Result<bool> {
+/// Removes the bytes after the last line break, and returns the size of the rest; `None` if there is no line break near the
+/// end, so that they are not a line.
+fn remove_cut_line(file: &mut File) -> io::Result<Option<u64>> {
     let length = file.metadata()?.len();
     let start = length.saturating_sub(MAX_LINE_BYTES);
     file.seek(SeekFrom::Start(start))?;
@@ -218,16 +269,20 @@ fn remove_cut_line(file: &mut File) -> io::Result<bool> {
     file.read_to_end(&mut end)?;
     let whole = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
     if whole == 0 && start > 0 {
-        return Ok(false);
+        return Ok(None);
     }
     if start + whole < length {
         file.set_len(start + whole)?;
     }
-    Ok(true)
+    Ok(Some(start + whole))
 }
 
 fn damaged(path: &Path, line: u64) -> Failure {
-    let message = format!("{} is damaged: line {line} is not a key", path.display());
+    let (path, position) = (path.display(), path.with_extension("sync"));
+    let position = position.display();
+    let message = format!(
+        "{path} is damaged: line {line} is not a key; delete it and {position}, and copy the table again with --for-sync"
+    );
     Failure::new(Exit::Failed, message)
 }
 
@@ -284,12 +339,49 @@ mod tests {
     }
 
     #[test]
+    fn no_line_is_appended_after_a_failed_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.keys");
+        let mut record = Record::open(path.clone()).unwrap();
+        record.add(&key("a")).unwrap();
+        // A file that is open for reading fails like one on a full disk.
+        record.file = Some(File::open(&path).unwrap());
+        let error = record.add(&key("b")).unwrap_err();
+        assert!(error.message().starts_with("cannot append to "), "{error}");
+        // There is space again.
+        record.file = None;
+        assert_eq!(record.add(&key("c")).unwrap_err(), error);
+        assert_eq!(record.save().unwrap_err(), error);
+        assert_eq!(record.compact().unwrap_err(), error);
+        assert_eq!(keys(&Record::open(path).unwrap()), ["a"]);
+    }
+
+    #[test]
+    fn a_record_is_sorted_once_it_has_grown() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::open(folder.path().join("a.keys")).unwrap();
+        record.add(&key("a")).unwrap();
+        assert!(!record.is_worth_compacting());
+        for n in 0..2_000 {
+            record.add(&key(&format!("{n:01000}"))).unwrap();
+        }
+        assert!(record.is_worth_compacting());
+        record.compact().unwrap();
+        record.add(&key("b")).unwrap();
+        assert!(!record.is_worth_compacting());
+    }
+
+    #[test]
     fn a_cut_line_is_removed_and_any_other_damage_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.keys");
         let whole = String::from_utf8(line(&key("a"), false).unwrap()).unwrap();
         for length in 0..whole.len() {
-            fs::write(&path, format!("{whole}{}", &whole[..length])).unwrap();
+            let text = format!("{whole}{}", &whole[..length]);
+            fs::write(&path, &text).unwrap();
+            let read = Record::read(&path).unwrap().map(|key| key.unwrap().row_key);
+            assert_eq!(read.collect::<Vec<_>>(), ["a"]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
             let mut record = Record::open(path.clone()).unwrap();
             assert_eq!(keys(&record), ["a"]);
             record.add(&key("b")).unwrap();
@@ -297,7 +389,8 @@ mod tests {
         }
         fs::write(&path, format!("{whole}{{}}\n{whole}")).unwrap();
         let error = Record::open(path.clone()).unwrap().compact().unwrap_err();
-        assert!(error.message().ends_with("a.keys is damaged: line 2 is not a key"), "{error}");
+        assert!(error.message().contains("a.keys is damaged: line 2 is not a key; "), "{error}");
+        assert!(error.message().contains("a.sync, and copy the table again"), "{error}");
         fs::write(&path, "x".repeat(100_000)).unwrap();
         Record::open(path).unwrap_err();
     }

@@ -8,7 +8,7 @@ use azure_table_client::edm::EdmDateTime;
 use azure_table_client::{DynamicEntity, ETag, EntityKey};
 
 use super::record::Record;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 
 /// The limit on the versions that are remembered.
 const MAX_VERSIONS: usize = 100_000;
@@ -24,8 +24,10 @@ struct State {
     in_flight: HashMap<u64, (EntityKey, Option<Version>)>,
     /// The versions that were copied or refused.
     resolved: HashMap<EntityKey, Version>,
-    /// Older versions are not remembered.
+    /// The next run reads the versions from this time on again. Older versions are not remembered.
     remembered_from: EdmDateTime,
+    /// Like `remembered_from`, if this run is complete.
+    from_if_complete: EdmDateTime,
     error: Option<Failure>,
 }
 
@@ -49,6 +51,7 @@ impl SentRows {
             in_flight: HashMap::new(),
             resolved: HashMap::new(),
             remembered_from: EdmDateTime::MAX,
+            from_if_complete: EdmDateTime::MAX,
             error: None,
         })))
     }
@@ -57,17 +60,29 @@ impl SentRows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run that remembers versions from this time on: the next one reads them again.
-    pub(in crate::commands) fn begin(&self, remembered_from: EdmDateTime) {
+    /// Begins a run that reads the versions from `from` on. The next one reads them again, or those from `from_if_complete`
+    /// on.
+    pub(in crate::commands) fn begin(&self, from: EdmDateTime, from_if_complete: EdmDateTime) {
         let mut state = self.lock();
         state.in_flight.clear();
-        state.remembered_from = remembered_from;
+        (state.remembered_from, state.from_if_complete) = (from, from_if_complete);
     }
 
-    /// Forgets the versions that the next run does not read.
-    pub(in crate::commands) fn forget_old(&self) {
-        let state = &mut *self.lock();
-        state.resolved.retain(|_, version| version.timestamp >= state.remembered_from);
+    /// Forgets the versions that the run after a complete one does not read.
+    pub(in crate::commands) fn complete(&self) {
+        self.lock().forget_old();
+    }
+
+    /// Sorts the record, if it is worth the time or a reader `needs_order`.
+    pub(in crate::commands) async fn compact(&self, needs_order: bool) -> Result<()> {
+        let sent = self.clone();
+        let compact = move || {
+            sent.with_record(|record| {
+                if needs_order || record.is_worth_compacting() { record.compact() } else { Ok(()) }
+            })
+        };
+        let failed = |_| Failure::new(Exit::Failed, "the record of keys cannot be sorted");
+        tokio::task::spawn_blocking(compact).await.map_err(failed)?
     }
 
     /// Whether this version was copied or refused already.
@@ -125,7 +140,15 @@ impl SentRows {
 }
 
 impl State {
+    fn forget_old(&mut self) {
+        self.remembered_from = self.from_if_complete;
+        self.resolved.retain(|_, version| version.timestamp >= self.remembered_from);
+    }
+
     fn remember(&mut self, key: EntityKey, version: Version) {
+        if self.resolved.len() >= MAX_VERSIONS && self.remembered_from < self.from_if_complete {
+            self.forget_old();
+        }
         if self.resolved.len() < MAX_VERSIONS || self.resolved.contains_key(&key) {
             if version.timestamp >= self.remembered_from {
                 self.resolved.insert(key, version);
@@ -162,7 +185,7 @@ mod tests {
         blogs.insert(&DynamicEntity::new("p", "copied")).await.unwrap();
         let rows = blogs.query().await.unwrap().to_vec();
 
-        sent.begin(EdmDateTime::MIN);
+        sent.begin(EdmDateTime::MIN, EdmDateTime::MAX);
         for (index, row) in (0..).zip(&rows) {
             sent.send(index, row).unwrap();
         }
@@ -178,9 +201,9 @@ mod tests {
         assert!(!sent.is_resolved(&changed));
         sent.remove(rows[0].key());
         assert!(keys(&sent).is_empty() && !sent.is_resolved(&rows[0]));
-        // The next run reads only later rows.
-        sent.begin(EdmDateTime::MAX);
-        sent.forget_old();
+        // An incomplete run reads the same rows again, the one after a complete run only later ones.
+        assert!(sent.is_resolved(&rows[1]));
+        sent.complete();
         assert!(!sent.is_resolved(&rows[1]));
         sent.save().unwrap();
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use azure_table_client::edm::EdmDateTime;
 use serde::{Deserialize, Serialize};
 
-use super::record::{Record, exists};
+use super::record::{Keys, Record, exists};
 use crate::failure::{Failure, Result};
 use crate::run_files::checkpoint::{self, CheckpointFile, Job, Resume};
 use crate::run_files::{Named, check_distinct};
@@ -89,17 +89,21 @@ impl SyncFiles {
         Ok(())
     }
 
+    /// Reads the recorded keys in key order, and changes no file.
+    pub(in crate::commands) fn recorded(&self) -> Result<Keys> {
+        Record::read(&self.record)
+    }
+
     /// Opens the record, which must have a position.
     pub(in crate::commands) fn open_record(&self) -> Result<Record> {
         Record::open(self.record.clone())
     }
 
-    /// Returns the position of a copy that begins at this time. If an earlier one was complete, its position stays.
+    /// Returns the position of a copy that begins at this time. Until it is complete, the target may lack any row. Afterwards,
+    /// the earliest time counts.
     pub(super) fn of_copy(&self, began: Option<EdmDateTime>) -> Position {
-        match &self.position {
-            Some(position) if position.since.is_some() => position.clone(),
-            _ => Position { since: None, copy_began: began },
-        }
+        let earlier = self.position.as_ref().and_then(|it| it.since.or(it.copy_began));
+        Position { since: None, copy_began: earlier.or(began) }
     }
 
     /// Saves that the copy is complete.

@@ -29,7 +29,7 @@ pub(super) async fn run(
     let (rows, mut requests) = count(keys, writes(Operation::InsertOrReplace)).await?;
     let mut text = format!("{} to copy", counted(rows, "row"));
     if args.delete {
-        let recorded = files.open_record()?.keys()?;
+        let recorded = files.recorded()?;
         let found = Deletions::find(args, &pair.source, recorded).await?;
         let recorded = counted(found.recorded, "recorded row");
         let keys = found.rows.finish()?.map(|row| Ok(row?.key().clone()));

@@ -13,7 +13,7 @@ use super::report::Report;
 use super::{interrupted, stopped_by};
 use crate::args::{Globals, Sync};
 use crate::commands::copy::{
-    Ended, Frontier, Position, Reason, Record, Run, Saved, SentRows, Source, SyncFiles,
+    Ended, Frontier, Position, Reason, Run, Saved, SentRows, Source, SyncFiles,
 };
 use crate::commands::import::Mode;
 use crate::failure::{Failure, Result};
@@ -70,22 +70,22 @@ impl<'a> Passes<'a> {
             Reason::Interrupted(exit) => return Err(interrupted(exit)),
             Reason::Stopped(cause) => return Err(Failure::of_cause(&*cause)),
             Reason::Complete if is_complete => {
-                self.sent.forget_old();
+                self.sent.complete();
                 self.files.save(Position::complete_since(began))?;
-                self.sent.with_record(Record::compact)?;
                 self.delete(&mut report).await?;
             }
             Reason::Complete => {}
         }
+        stopped_by(self.interrupt, self.sent.compact(false)).await?;
         report.time = start.elapsed();
         Ok(report)
     }
 
     /// Copies the rows that changed since the last complete pass.
     async fn copy(&self, began: Option<EdmDateTime>) -> Result<Ended> {
-        let overlapped = |time: EdmDateTime| time.before(self.args.overlap);
-        self.sent.begin(began.map_or(EdmDateTime::MIN, overlapped));
         let bound = bound(&self.files, self.args);
+        let next = began.map(|began| overlapped(began, self.args));
+        self.sent.begin(bound.unwrap_or(EdmDateTime::MIN), next.unwrap_or(EdmDateTime::MIN));
         let progress = Progress::new(self.globals.quiet, "sync", None)
             .with_requests(&self.globals.connection.requests);
         let run = Run {
@@ -120,6 +120,7 @@ impl<'a> Passes<'a> {
         if !self.args.delete {
             return Ok(());
         }
+        stopped_by(self.interrupt, self.sent.compact(true)).await?;
         let recorded = self.sent.with_record(|record| record.keys())?;
         let found = Deletions::find(self.args, &self.pair.source, recorded);
         let Deletions { rows, count, recorded } = stopped_by(self.interrupt, found).await?;
