@@ -232,6 +232,14 @@ impl Sides {
         connection.target_of("--from", self.from.as_ref(), self.from_dialect)
     }
 
+    /// Returns the account of the second table, and its dialect.
+    pub(crate) fn second_account(
+        &self,
+        connection: &Connection,
+    ) -> Result<(Target, Option<DialectName>)> {
+        connection.target_of("--to", self.to.as_ref(), self.to_dialect)
+    }
+
     /// Returns the client of the second table.
     pub(crate) fn second(&self, connection: &Connection) -> Result<TableServiceClient> {
         connection.service_of("--to", self.to.as_ref(), self.to_dialect)

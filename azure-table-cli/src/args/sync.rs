@@ -22,8 +22,11 @@ use super::rate::Rate;
 /// deleted row, or fewer by transactions: it reads the row in the source and in the target before.
 ///
 /// A row that is deleted and inserted between two passes is one change. Properties that only the target has are removed
-/// with the next change of a row. No other program may write the target meanwhile. To move to the target, stop all writes
-/// to the source, wait until --until-equal ends the command, and begin to write to the target: until then, writes must pause.
+/// with the next change of a row. No other program may write the target meanwhile. The source cannot be a -secondary
+/// endpoint. After the target was dropped and created again, delete both files, and copy again.
+///
+/// To move to the target, stop all writes to the source, wait until --until-equal ends the command, and begin to write to
+/// the target: until then, writes must pause.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,25 +34,28 @@ Examples:
   azure-table sync Blogs Blogs --from env:OLD --to env:NEW --delete --until-equal
 
 Exit codes: 0 both tables are equal, 2 a question was not answered with yes, 3 differences remain after a pass without a
-change, 130 or 143 stopped by a signal; the others are those of `azure-table help`.")]
+change, 4 both tables are equal except for refused rows, 5 a pass stopped and the outcome of some rows is unknown, 130 or
+143 stopped by a signal; the others are those of `azure-table help`.")]
 pub(crate) struct Sync {
     /// Table to read
     #[arg(id = "table", value_name = "SOURCE")]
     pub(crate) source: String,
     /// Table to write
     pub(crate) target: String,
-    /// Delete the rows of the target that this program has copied and that the source has no more
+    /// Delete the rows of the target that this program has copied or was about to copy, and that the source has no more
     ///
-    /// It needs the record of a `copy --for-sync` or of an earlier `sync`. A row that another program writes between the
-    /// reading and the deletion stays, and is listed.
+    /// It needs the record of a `copy --for-sync` or of an earlier `sync`. The record has keys: a row of another program with
+    /// such a key is deleted too, unless that program writes it after its version was read; then it stays, and is listed. A
+    /// crash of the machine can lose the keys of the last seconds, whose rows stay.
     #[arg(long)]
     pub(crate) delete: bool,
     /// Permit a pass to delete more than 10 % of the recorded rows, up to this number, without a question
     #[arg(long, value_name = "ROWS", requires = "delete")]
     pub(crate) max_deletes: Option<u64>,
-    /// After a pass without a change, compare both tables, and end if they are equal
+    /// After a pass without a change, compare both tables, and end if they are equal and one more pass changes nothing
     ///
-    /// If they differ then and after one more pass without a change, the command ends with code 3; `diff` shows the rows.
+    /// Refused rows are not a difference: their number is reported, with code 4. If the tables differ then and after one more
+    /// pass without a change, the command ends with code 3; `diff` shows the rows.
     #[arg(long)]
     pub(crate) until_equal: bool,
     /// Time between two passes

@@ -32,7 +32,7 @@ use stop::Stop;
 pub(super) use dry_run::estimate;
 pub(super) use frontier::{Frontier, Refused, Saved};
 pub(super) use run::{Ended, Reason, Run, line};
-pub(super) use sent_rows::SentRows;
+pub(super) use sent_rows::{SentRows, ends_pass, is_of_content};
 pub(super) use source::Source;
 pub(super) use sync_files::{Position, SyncFiles};
 

@@ -15,6 +15,7 @@ use crate::output::{message, one_line};
 use crate::progress::{Progress, counted, grouped};
 use merge::merge;
 
+pub(crate) use difference::Difference;
 pub(crate) use merge::{Counts, Rows, in_order};
 pub(crate) use operand::Operand;
 pub(crate) use printer::Printer;
@@ -47,18 +48,31 @@ pub(crate) async fn compare(
     printer: &mut Printer,
     globals: &Globals,
 ) -> Result<Counts> {
+    let print = |difference: &Difference| printer.print(table, difference);
+    let counts = compare_by((a, b), table, args, print, globals).await;
+    // The differences before an error are printed too.
+    let flushed = printer.flush();
+    let counts = counts?;
+    flushed?;
+    Ok(counts)
+}
+
+/// Calls `report` with the differences between two sides.
+pub(crate) async fn compare_by(
+    (a, b): (&Side<'_>, &Side<'_>),
+    table: Option<&str>,
+    args: &Diff,
+    report: impl FnMut(&Difference) -> Result<()>,
+    globals: &Globals,
+) -> Result<Counts> {
     let label =
         table.map_or_else(|| "diff".to_owned(), |table| format!("diff {}", one_line(table)));
     let progress = Progress::new(globals.quiet, label, args.expect)
         .with_requests(&globals.connection.requests);
     let (a, b) = future::try_join(a.rows(args, &progress), b.rows(args, &progress)).await?;
-    let counts = merge(a, b, |difference| printer.print(table, difference)).await;
-    // The differences before an error are printed too.
-    let flushed = printer.flush();
+    let counts = merge(a, b, report).await;
     progress.finish();
-    let counts = counts?;
-    flushed?;
-    Ok(counts)
+    counts
 }
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {

@@ -3,9 +3,9 @@
 //! A pass copies the rows that changed since the one before by the run of `copy`, then deletes the recorded rows that the
 //! source has no more. The passes overlap, and each can be repeated: a killed pass is lost without a loss of rows.
 
+mod comparison;
 mod deletions;
 mod dry_run;
-mod equality;
 mod limit;
 mod pair;
 mod pass;
@@ -15,21 +15,23 @@ mod report;
 use futures_util::FutureExt as _;
 use tokio::time::sleep;
 
-use super::copy::prepare;
 use crate::args::{Globals, Sync};
 use crate::confirm::confirm;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::note;
+use comparison::Comparison;
 use pair::Pair;
 use pass::Passes;
+
+const CONTINUES: &str = "the same command continues";
 
 pub(crate) async fn run(args: Sync, globals: &Globals) -> Result<()> {
     let pair = Pair::open(&args, globals)?;
     let files = pair.lock(&args)?;
-    let interrupt = Interrupt::install()?;
     if args.dry_run {
-        return stopped_by(&interrupt, dry_run::run(&args, &pair, &files, globals)).await;
+        let dry_run = dry_run::run(&args, &pair, &files, globals);
+        return stopped_by(&Interrupt::install()?, dry_run).await;
     }
     if args.delete {
         let (source, target) = (pair.source.rows.name(), pair.target.rows.name());
@@ -37,27 +39,45 @@ pub(crate) async fn run(args: Sync, globals: &Globals) -> Result<()> {
             format!("sync deletes rows of {target} that are deleted in {source}. Continue?");
         confirm(globals.yes, &question)?;
     }
-    interrupt.stops(prepare(&pair.target, false)).await?;
+    // Before, Ctrl-C ends the command at once.
+    let interrupt = Interrupt::install()?;
     let mut passes = Passes::begin(&args, &pair, files, &interrupt, globals)?;
-    // Whether the tables differed after the pass before, which changed nothing.
-    let mut has_differed = false;
+    match follow(&mut passes, &args, &pair, &interrupt, globals).await {
+        Err(failure) if failure.exit() == Exit::NotFound => Err(pair.without_target(failure).await),
+        end => end,
+    }
+}
+
+/// Runs passes. With `--until-equal`, the last one finds no change after a comparison that found no difference.
+async fn follow(
+    passes: &mut Passes<'_>,
+    args: &Sync,
+    pair: &Pair,
+    interrupt: &Interrupt,
+    globals: &Globals,
+) -> Result<()> {
+    // The comparison after the pass before, if that changed nothing.
+    let mut last: Option<Comparison> = None;
     loop {
         let report = passes.pass().await?;
         note(globals, &report.to_string());
+        let mut now = None;
         if args.until_equal && report.is_unchanged() {
-            let differences = equality::differences(&args, &pair, globals);
-            let differences = stopped_by(&interrupt, differences).await?;
-            if differences == 0 {
-                return Ok(());
+            if let Some(equal) = last.as_ref().filter(|last| last.is_equal()) {
+                return equal.conclude(&pair.refused, globals);
             }
-            if has_differed {
-                return Err(equality::failure(differences));
+            let compared = Comparison::run(args, pair, passes.refused(), globals);
+            let compared = stopped_by(interrupt, compared).await?;
+            if !compared.is_equal() && last.is_some() {
+                return Err(compared.failure());
             }
-            has_differed = true;
-        } else {
-            has_differed = false;
+            now = Some(compared);
         }
-        stopped_by(&interrupt, sleep(args.every).map(Ok)).await?;
+        last = now;
+        // The last pass needs no wait.
+        if !last.as_ref().is_some_and(Comparison::is_equal) {
+            stopped_by(interrupt, sleep(args.every).map(Ok)).await?;
+        }
     }
 }
 
@@ -71,5 +91,11 @@ async fn stopped_by<T>(interrupt: &Interrupt, step: impl Future<Output = Result<
 }
 
 fn interrupted(exit: Exit) -> Failure {
-    Failure::new(exit, "interrupted: the same command continues")
+    Failure::new(exit, format!("interrupted: {CONTINUES}"))
+}
+
+/// The failure of a pass that stopped.
+fn stopped(failure: &Failure, is_unknown: bool) -> Failure {
+    let exit = if is_unknown { Exit::Unknown } else { failure.exit() };
+    Failure::new(exit, format!("{}; {CONTINUES}", failure.message()))
 }

@@ -50,5 +50,6 @@ mod sync_files;
 mod sync_kills;
 #[cfg(target_os = "linux")]
 mod sync_questions;
+mod sync_refusals;
 #[cfg(target_os = "linux")]
 mod terminal;

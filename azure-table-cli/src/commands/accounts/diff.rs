@@ -34,7 +34,10 @@ pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
         match pair {
             (Some(in_a), Some(in_b)) => {
                 let table = SideTable::new(b.clone(), in_b);
-                let sides = (a.side(in_a)?, Side::Table { table, option: "--to-dialect" });
+                let sides = (
+                    a.side(in_a)?,
+                    Side::Table { table, option: "--to-dialect", unreadable: None },
+                );
                 let both = (&sides.0, &sides.1);
                 let found = compare(both, Some(in_a), args, &mut printer, globals).await;
                 counts +=

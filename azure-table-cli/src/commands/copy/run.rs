@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use azure_table_client::bulk::{Bulk, BulkOperation, Cause};
@@ -15,7 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frontier::{Frontier, Refused, RowState, Saved};
-use super::sent_rows::SentRows;
+use super::sent_rows::{SentRows, ends_pass, is_of_content};
 use super::source::{Read, Source};
 use super::stop::Stop;
 use crate::args::Rate;
@@ -94,11 +94,23 @@ struct Shared {
     permits: Semaphore,
     /// Notifies that there are many refused rows to save.
     refused: Notify,
+    /// The refusal of the account or the table, which ends a run that `sync` continues.
+    ended_by: OnceLock<Arc<Error>>,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Frontier> {
         self.frontier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run, if the service would refuse the other rows too.
+    fn end_by(&self, outcome: &WriteOutcome) {
+        if let WriteOutcome::Failed(error) = outcome
+            && ends_pass(error)
+        {
+            let _ = self.ended_by.set(Arc::clone(error));
+            self.permits.close();
+        }
     }
 
     /// Moves the position, and permits as many further rows.
@@ -125,6 +137,7 @@ impl Run {
             has_position: self.has_key_order.into(),
             permits: Semaphore::new(MAX_ROWS),
             refused: Notify::new(),
+            ended_by: OnceLock::new(),
         });
         // A run that is killed at once can be resumed too.
         self.save(&shared)?;
@@ -144,7 +157,8 @@ impl Run {
             }
         };
         let report = monitor.report();
-        let mut reason = match (interrupted, report.stopped) {
+        let ended_by = shared.ended_by.get().map(|error| Arc::clone(error) as Cause);
+        let mut reason = match (interrupted, ended_by.or(report.stopped)) {
             (Some(exit), _) => Reason::Interrupted(exit),
             (None, Some(cause)) => Reason::Stopped(cause),
             (None, None) if shared.lock().is_full() => {
@@ -217,9 +231,7 @@ impl Run {
         let operations = reads.try_filter_map(move |(read, is_in_order)| {
             let (shared, progress, sent) = (Arc::clone(&shared), progress.clone(), sent.clone());
             async move {
-                if let (Read::Row(row), Some(sent)) = (&read, &sent)
-                    && sent.is_resolved(row)
-                {
+                if sent.as_ref().is_some_and(|sent| is_known(&read, sent)) {
                     return Ok(None);
                 }
                 shared.permits.acquire().await.map_err(|_| Stop::TooManyUnresolved)?.forget();
@@ -294,8 +306,11 @@ impl Run {
             if let Some(sent) = &sent {
                 sent.end(row);
             }
+            if sent.is_some() {
+                shared.end_by(&row.outcome);
+            }
             let mut frontier = shared.lock();
-            let state = state_of(&row.outcome);
+            let state = state_of(&row.outcome, sent.is_some());
             match state {
                 RowState::Copied => progress.add_rows(1),
                 RowState::Refused(_) => progress.add_not_applied(1),
@@ -316,6 +331,15 @@ impl Run {
     }
 }
 
+/// Whether an earlier pass has handled this version of a row.
+fn is_known(read: &Read, sent: &SentRows) -> bool {
+    match read {
+        Read::Row(row) => sent.is_resolved(row),
+        Read::Refused(key, reason) => !sent.refuse(key, reason),
+        Read::Missing(_) => false,
+    }
+}
+
 /// Compares the properties, in any order.
 fn has_same_properties(a: &DynamicEntity, b: &DynamicEntity) -> bool {
     a.properties().len() == b.properties().len()
@@ -332,10 +356,13 @@ pub(in crate::commands) fn line(Refused { key, reason }: &Refused) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-fn state_of(outcome: &WriteOutcome) -> RowState {
+/// The state of a row. `sync` sends a row again, unless it was refused because of its content.
+fn state_of(outcome: &WriteOutcome, is_for_sync: bool) -> RowState {
     match outcome {
         WriteOutcome::Applied { .. } => RowState::Copied,
-        WriteOutcome::Failed(error) if outcome.is_resolved() => {
+        WriteOutcome::Failed(error)
+            if outcome.is_resolved() && (!is_for_sync || is_of_content(error)) =>
+        {
             RowState::Refused(error.to_string())
         }
         _ => RowState::Unresolved,

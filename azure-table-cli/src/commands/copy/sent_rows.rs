@@ -1,11 +1,11 @@
 //! The rows that a run sends, for `sync`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_client::client::{WriteOutcome, WriteResult};
 use azure_table_client::edm::EdmDateTime;
-use azure_table_client::{DynamicEntity, ETag, EntityKey};
+use azure_table_client::{DynamicEntity, ETag, EntityKey, Error, ErrorKind};
 
 use super::record::Record;
 use crate::failure::{Exit, Failure, Result};
@@ -28,6 +28,10 @@ struct State {
     remembered_from: EdmDateTime,
     /// Like `remembered_from`, if this run is complete.
     from_if_complete: EdmDateTime,
+    /// The rows that cannot be copied, with the reasons.
+    refused: HashMap<EntityKey, String>,
+    /// The versions of the target whose deletion has no known outcome.
+    deletions: HashMap<EntityKey, ETag>,
     error: Option<Failure>,
 }
 
@@ -50,6 +54,8 @@ impl SentRows {
             record,
             in_flight: HashMap::new(),
             resolved: HashMap::new(),
+            refused: HashMap::new(),
+            deletions: HashMap::new(),
             remembered_from: EdmDateTime::MAX,
             from_if_complete: EdmDateTime::MAX,
             error: None,
@@ -108,17 +114,49 @@ impl SentRows {
         if !is_written && let Err(failure) = state.record.take_back(&key) {
             state.error.get_or_insert(failure);
         }
-        if result.outcome.is_resolved()
-            && let Some(version) = version
-        {
+        match &result.outcome {
+            WriteOutcome::Applied { .. } => {
+                state.refused.remove(&key);
+                state.deletions.remove(&key);
+            }
+            WriteOutcome::Failed(error) if is_of_content(error) => {
+                state.refused.insert(key.clone(), error.to_string());
+            }
+            _ => return,
+        }
+        if let Some(version) = version {
             state.remember(key, version);
         }
+    }
+
+    /// Adds a row that cannot be copied or deleted. Returns `false` if it is known.
+    pub(in crate::commands) fn refuse(&self, key: &EntityKey, reason: &str) -> bool {
+        let state = &mut *self.lock();
+        state.refused.insert(key.clone(), reason.to_owned()).is_none_or(|known| known != reason)
+    }
+
+    /// The rows that cannot be copied.
+    pub(in crate::commands) fn refused(&self) -> HashSet<EntityKey> {
+        self.lock().refused.keys().cloned().collect()
+    }
+
+    /// Begins a deletion of this version. Returns `false` if an earlier deletion without a known outcome was of another one:
+    /// it may have been applied, and then another program has written the row.
+    pub(in crate::commands) fn begin_deletion(&self, key: &EntityKey, version: &ETag) -> bool {
+        let state = &mut *self.lock();
+        state.deletions.entry(key.clone()).or_insert_with(|| version.clone()) == version
+    }
+
+    /// Ends a deletion with a known outcome.
+    pub(in crate::commands) fn end_deletion(&self, key: &EntityKey) {
+        self.lock().deletions.remove(key);
     }
 
     /// Removes a row that is not in the target any more, or that another program has written since.
     pub(in crate::commands) fn remove(&self, key: &EntityKey) {
         let state = &mut *self.lock();
         state.resolved.remove(key);
+        state.deletions.remove(key);
         if let Err(failure) = state.record.take_back(key) {
             state.error.get_or_insert(failure);
         }
@@ -159,8 +197,23 @@ impl State {
     }
 }
 
+/// Whether the service would refuse the same row again.
+pub(in crate::commands) fn is_of_content(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::InvalidInput => true,
+        ErrorKind::Service => matches!(error.status(), Some(400 | 413)),
+        _ => false,
+    }
+}
+
+/// Whether the service refuses the account or the table, and not one of the rows.
+pub(in crate::commands) fn ends_pass(error: &Error) -> bool {
+    error.kind() == ErrorKind::Service && matches!(error.status(), Some(401 | 403 | 404))
+}
+
 #[cfg(test)]
 mod tests {
+    use azure_table_client::Dialect;
     use azure_table_client::bulk::BulkOperation;
     use azure_table_client::mock::MockTableService;
 
@@ -175,13 +228,15 @@ mod tests {
     async fn refused_rows_are_not_recorded_and_known_versions_are_not_sent_again() {
         let folder = tempfile::tempdir().unwrap();
         let sent = SentRows::new(Record::open(folder.path().join("a.keys")).unwrap());
-        let service = MockTableService::new().client();
-        let [blogs, copy] =
-            ["Blogs", "Copy"].map(|name| service.table_named::<DynamicEntity>(name));
+        let [blogs, copy] = [Dialect::AzureStorage, Dialect::CosmosDb].map(|dialect| {
+            let service = MockTableService::builder().dialect(dialect).build().client();
+            service.table_named::<DynamicEntity>("Blogs")
+        });
         for table in [&blogs, &copy] {
             table.create().await.unwrap();
-            table.insert(&DynamicEntity::new("p", "refused")).await.unwrap();
         }
+        // Cosmos DB refuses this property.
+        blogs.insert(&DynamicEntity::new("p", "refused").with("Etag", "x")).await.unwrap();
         blogs.insert(&DynamicEntity::new("p", "copied")).await.unwrap();
         let rows = blogs.query().await.unwrap().to_vec();
 
@@ -192,7 +247,8 @@ mod tests {
         assert_eq!(keys(&sent), ["copied", "refused"]);
         let ended = sent.clone();
         let bulk = copy.bulk().on_row(move |row| ended.end(row));
-        bulk.run(rows.iter().cloned().map(BulkOperation::Insert)).await.unwrap_err();
+        bulk.run(rows.iter().cloned().map(BulkOperation::InsertOrReplace)).await.unwrap_err();
+        assert_eq!(sent.refused(), [rows[1].key().clone()].into());
         assert_eq!(keys(&sent), ["copied"]);
         assert!(rows.iter().all(|row| sent.is_resolved(row)));
 
@@ -206,5 +262,18 @@ mod tests {
         sent.complete();
         assert!(!sent.is_resolved(&rows[1]));
         sent.save().unwrap();
+    }
+
+    #[test]
+    fn a_deletion_without_an_outcome_is_repeated_in_the_same_version_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let sent = SentRows::new(Record::open(folder.path().join("a.keys")).unwrap());
+        let key = EntityKey::new("p", "r");
+        let [old, new] = ["W/\"1\"", "W/\"2\""].map(ETag::from);
+        assert!(sent.begin_deletion(&key, &old));
+        assert!(sent.begin_deletion(&key, &old));
+        assert!(!sent.begin_deletion(&key, &new));
+        sent.end_deletion(&key);
+        assert!(sent.begin_deletion(&key, &new));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// A row that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Difference {
+pub(crate) enum Difference {
     OnlyInA(EntityKey),
     OnlyInB(EntityKey),
     /// The row has other properties, values or types.
@@ -18,13 +18,19 @@ pub(super) enum Difference {
 
 /// A property that differs; `None` if the row does not have it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     name: String,
     a: Option<EdmValue>,
     b: Option<EdmValue>,
 }
 
 impl Difference {
+    pub(crate) const fn key(&self) -> &EntityKey {
+        match self {
+            Self::OnlyInA(key) | Self::OnlyInB(key) | Self::Changed(key, _) => key,
+        }
+    }
+
     /// Compares two rows with the same key. The order of the properties, Timestamps and ETags do not count.
     pub(super) fn between(a: DynamicEntity, b: DynamicEntity) -> Option<Self> {
         if a.properties().eq(b.properties()) {

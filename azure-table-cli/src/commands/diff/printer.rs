@@ -20,11 +20,6 @@ impl Printer {
         Self { out: BufWriter::new(Box::new(io::stdout().lock())), lines }
     }
 
-    /// Prints nothing, for a command that only counts differences.
-    pub(crate) fn silent() -> Self {
-        Self { out: BufWriter::new(Box::new(io::sink())), lines: Lines::Text }
-    }
-
     /// Prints a difference, with the name of the table if several are compared.
     pub(super) fn print(&mut self, table: Option<&str>, difference: &Difference) -> Result<()> {
         let line = match (self.lines, table) {

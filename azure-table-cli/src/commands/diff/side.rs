@@ -1,9 +1,13 @@
 //! The rows of a side in key order: read in this order, or sorted before they are compared.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use azure_table_client::{DynamicEntity, EntityKey, TableServiceClient};
+use azure_table_client::entity::DecodeError;
+use azure_table_client::{DynamicEntity, EntityKey, Error, TableServiceClient};
+use futures_util::future::ready;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::merge::{Rows, in_order};
@@ -17,6 +21,9 @@ use crate::progress::Progress;
 use crate::side_table::SideTable;
 use crate::sort::Sorter;
 
+/// The keys of the rows that cannot be read so far.
+pub(crate) type Unreadable = Arc<Mutex<HashSet<EntityKey>>>;
+
 /// A side that is open.
 pub(crate) enum Side<'a> {
     File(&'a Path),
@@ -24,6 +31,8 @@ pub(crate) enum Side<'a> {
         table: SideTable,
         /// The option that states the dialect of this side.
         option: &'static str,
+        /// The keys of the rows that cannot be read, which are left out; without it, such a row is an error.
+        unreadable: Option<Unreadable>,
     },
 }
 
@@ -36,7 +45,10 @@ impl<'a> Side<'a> {
     ) -> Result<Self> {
         Ok(match operand {
             Operand::File(path) => Self::File(path),
-            Operand::Table(name) => Self::Table { table: SideTable::new(service()?, name), option },
+            Operand::Table(name) => {
+                let table = SideTable::new(service()?, name);
+                Self::Table { table, option, unreadable: None }
+            }
         })
     }
 
@@ -44,7 +56,9 @@ impl<'a> Side<'a> {
     pub(super) async fn rows(&self, args: &Diff, progress: &Progress) -> Result<Rows> {
         match self {
             Self::File(path) => of_file(path, Format::of(path, args.format)?, progress).await,
-            Self::Table { table, option } => of_table(table, option, args, progress).await,
+            Self::Table { table, option, unreadable } => {
+                of_table(table, option, unreadable.clone(), args, progress).await
+            }
         }
     }
 }
@@ -53,6 +67,7 @@ impl<'a> Side<'a> {
 async fn of_table(
     table: &SideTable,
     option: &str,
+    unreadable: Option<Unreadable>,
     args: &Diff,
     progress: &Progress,
 ) -> Result<Rows> {
@@ -60,15 +75,34 @@ async fn of_table(
     if let Some(filter) = &args.filter {
         query = query.filter_text(filter);
     }
+    let query = query.results();
     let rows = match usize::from(args.parallel) {
         1 => query.stream(),
         ranges => query.parallel(ranges).stream(),
     };
     let shown = progress.clone();
     let rows = Pacer::new(args.rate).stream(rows.map_err(Failure::from).boxed());
+    let rows = rows.try_filter_map(move |row| ready(readable(row, unreadable.as_ref())));
     let rows = rows.inspect_ok(move |_| shown.add_rows(1)).boxed();
     let rows = if table.has_key_order() { rows } else { sorted(rows).await? };
     Ok(in_order(rows, format!("table {}", table.rows.name()), advice(option)))
+}
+
+fn readable(
+    row: std::result::Result<DynamicEntity, DecodeError>,
+    unreadable: Option<&Unreadable>,
+) -> Result<Option<DynamicEntity>> {
+    let error = match row {
+        Ok(row) => return Ok(Some(row)),
+        Err(error) => error,
+    };
+    match (unreadable, error.key()) {
+        (Some(unreadable), Some(key)) => {
+            unreadable.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+            Ok(None)
+        }
+        _ => Err(Error::from(error).into()),
+    }
 }
 
 /// The rows of a file, which are sorted unless a first reading shows that they are in key order.

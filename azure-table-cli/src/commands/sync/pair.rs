@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::args::{Globals, Sync};
 use crate::commands::copy::SyncFiles;
-use crate::connect::{Kind, is_limited_to_keys};
-use crate::failure::{Failure, Result};
+use crate::connect::{Kind, Target, is_limited_to_keys};
+use crate::failure::{Exit, Failure, Result};
 use crate::run_files::row_list::lock_of;
 use crate::service_clock::ServiceClock;
 use crate::side_table::SideTable;
@@ -27,16 +27,13 @@ impl Pair {
     pub(super) fn open(args: &Sync, globals: &Globals) -> Result<Self> {
         let clock = Arc::new(ServiceClock::default());
         let account = args.sides.first_account(&globals.connection)?;
-        if let Kind::Signature(token) = account.0.kind()
-            && args.delete
-            && is_limited_to_keys(&token)
-        {
-            let message = "--delete needs all keys of the source, and its signature is limited to a range of keys";
-            return Err(Failure::usage(message));
-        }
+        let second = args.sides.second_account(&globals.connection)?;
+        check_signature(args, "source", &account.0)?;
+        check_signature(args, "target", &second.0)?;
         let source = clock.observe(account, &globals.connection)?;
         let source = SideTable::new(source, &args.source);
-        let target = SideTable::new(args.sides.second(&globals.connection)?, &args.target);
+        let target = second.0.service(&globals.connection, second.1)?;
+        let target = SideTable::new(target, &args.target);
         if source.is_same(&target) {
             return Err(Failure::usage("the source and the target are the same table"));
         }
@@ -45,6 +42,22 @@ impl Pair {
         let refused = refused
             .unwrap_or_else(|| PathBuf::from(format!("{}-{}.refused", args.source, args.target)));
         Ok(Self { source, target, clock, refused })
+    }
+
+    /// Returns the failure of a pass that did not find a table.
+    pub(super) async fn without_target(&self, failure: Failure) -> Failure {
+        let table = &self.target.rows;
+        match table.table_exists().await {
+            Ok(false) => Failure::new(
+                Exit::NotFound,
+                format!(
+                    "the target table {1} does not exist any more: delete {0}-{1}.sync and {0}-{1}.keys, and copy again",
+                    self.source.rows.name(),
+                    table.name(),
+                ),
+            ),
+            _ => failure,
+        }
     }
 
     /// Locks the files of the pair.
@@ -62,5 +75,20 @@ impl Pair {
             )));
         }
         Ok(files)
+    }
+}
+
+/// Checks that the signature of a side permits all keys, if the command compares them.
+fn check_signature(args: &Sync, side: &str, account: &Target) -> Result<()> {
+    let option = match (args.delete, args.until_equal) {
+        (true, _) => "--delete",
+        (false, true) => "--until-equal",
+        (false, false) => return Ok(()),
+    };
+    match account.kind() {
+        Kind::Signature(token) if is_limited_to_keys(&token) => Err(Failure::usage(format!(
+            "{option} needs all keys of the {side}, and its signature is limited to a range of keys"
+        ))),
+        _ => Ok(()),
     }
 }

@@ -1,8 +1,11 @@
 //! The passes: each copies changed rows and deletes missing ones.
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
+use azure_table_client::EntityKey;
 use azure_table_client::edm::EdmDateTime;
 
 use super::deletions::Deletions;
@@ -10,7 +13,7 @@ use super::limit::Limit;
 use super::pair::Pair;
 use super::removal::Removal;
 use super::report::Report;
-use super::{interrupted, stopped_by};
+use super::{interrupted, stopped, stopped_by};
 use crate::args::{Globals, Sync};
 use crate::commands::copy::{
     Ended, Frontier, Position, Reason, Run, Saved, SentRows, Source, SyncFiles,
@@ -60,6 +63,9 @@ impl<'a> Passes<'a> {
         // Rows that change from now on are those of the next pass.
         let began = self.pair.clock.now(&self.pair.source.rows);
         let began = stopped_by(self.interrupt, began).await?;
+        if self.number == 1 && began.is_none() {
+            self.begin_without_time()?;
+        }
         let ended = self.copy(began).await?;
         let is_complete = ended.is_complete();
         let Saved { copied, refused, unresolved, .. } = ended.saved;
@@ -68,7 +74,9 @@ impl<'a> Passes<'a> {
         let mut report = Report { number, copied, refused, unresolved, ..Report::default() };
         match ended.reason {
             Reason::Interrupted(exit) => return Err(interrupted(exit)),
-            Reason::Stopped(cause) => return Err(Failure::of_cause(&*cause)),
+            Reason::Stopped(cause) => {
+                return Err(stopped(&Failure::of_cause(&*cause), ended.is_unknown));
+            }
             Reason::Complete if is_complete => {
                 self.sent.complete();
                 self.files.save(Position::complete_since(began))?;
@@ -79,6 +87,22 @@ impl<'a> Passes<'a> {
         stopped_by(self.interrupt, self.sent.compact(false)).await?;
         report.time = start.elapsed();
         Ok(report)
+    }
+
+    /// Without a time of the service, no pass knows where the next one begins.
+    fn begin_without_time(&self) -> Result<()> {
+        let problem = "the source sends no Date header: each pass copies all rows";
+        if self.args.until_equal {
+            let message = format!("{problem}, so that --until-equal may not end; use `diff`");
+            return Err(Failure::usage(message));
+        }
+        note(self.globals, problem);
+        Ok(())
+    }
+
+    /// The keys of the rows that were refused.
+    pub(super) fn refused(&self) -> HashSet<EntityKey> {
+        self.sent.refused()
     }
 
     /// Copies the rows that changed since the last complete pass.
@@ -111,8 +135,13 @@ impl<'a> Passes<'a> {
 
     /// The list of refused rows, which each pass continues.
     fn list(&self) -> Result<RowList> {
-        let bytes = fs::metadata(&self.pair.refused).map_or(0, |file| file.len());
-        RowList::resume(self.pair.refused.clone(), bytes)
+        let path = &self.pair.refused;
+        let bytes = match fs::metadata(path) {
+            Ok(file) => file.len(),
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            Err(error) => return Err(Failure::file("read", path, error)),
+        };
+        RowList::resume(path.clone(), bytes)
     }
 
     /// Deletes the recorded rows that the source has no more.
@@ -127,11 +156,11 @@ impl<'a> Passes<'a> {
         if count == 0 {
             return Ok(());
         }
-        let target = &self.pair.target.rows;
+        let (source, target) = (&self.pair.source.rows, &self.pair.target.rows);
         let limit = Limit { rows: count, recorded, max_deletes: self.args.max_deletes };
         stopped_by(self.interrupt, limit.check(target.name())).await?;
         let (sent, interrupt) = (&self.sent, self.interrupt);
-        let removal = Removal { args: self.args, target, sent, interrupt };
+        let removal = Removal { args: self.args, source, target, sent, interrupt };
         let removed = removal.run(rows.finish()?, self.list()?).await?;
         report.deleted = removed.deleted;
         report.left = removed.left;

@@ -20,9 +20,9 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Whether the pass found nothing to do.
+    /// Whether the pass found nothing to do. Refused rows are not a change: the target stays as it is.
     pub(super) fn is_unchanged(&self) -> bool {
-        self.copied + self.deleted + self.refused + self.left + self.unresolved == 0
+        self.copied + self.deleted + self.left + self.unresolved == 0
     }
 }
 
@@ -58,6 +58,6 @@ mod tests {
         let line = "pass 4: 0 rows copied, 0 deleted, 0 refused, 1 written by another program and left, \
                     2 without an outcome, which the next pass repeats in 0.0 s";
         assert_eq!((report.to_string(), report.is_unchanged()), (line.to_owned(), false));
-        assert!(Report { number: 5, time, ..Report::default() }.is_unchanged());
+        assert!(Report { number: 5, refused: 1, time, ..Report::default() }.is_unchanged());
     }
 }

@@ -52,6 +52,7 @@ impl First {
             Self::Account(service) => Ok(Side::Table {
                 table: SideTable::new(service.clone(), table),
                 option: "--from-dialect",
+                unreadable: None,
             }),
             Self::Backup(files) => match files.get(table) {
                 Some(path) => Ok(Side::File(path)),
