@@ -22,6 +22,11 @@ impl SideTable {
         key_order::is_kept_by(self.service.dialect())
     }
 
+    /// Whether the endpoint is a secondary one, whose rows are older than the time of its responses.
+    pub(crate) fn is_secondary(&self) -> bool {
+        self.service.endpoint().split(['.', '/', ':']).any(|part| part.ends_with("-secondary"))
+    }
+
     /// Whether both are the same table, as far as their addresses show it.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let (name, other_name) = (self.rows.name(), other.rows.name());

@@ -9,7 +9,7 @@ mod source;
 mod stop;
 mod sync_files;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use azure_table_client::{Dialect, TableServiceClient};
@@ -106,9 +106,14 @@ pub(crate) async fn table(
         None => RowList::begin(paths.refused.clone(), globals)?,
     };
     let interrupt = Interrupt::install()?;
-    if let Err(failure) = interrupt.stops(prepare(&target, args.create)).await {
+    let resumed = (&*paths.checkpoint, saved.copied + saved.refused);
+    if let Err(failure) = interrupt.stops(prepare(&target, args.create, resumed)).await {
         // The checkpoint of an earlier run is still there.
-        let again = if is_resumed { format!("; {}", paths.again()) } else { String::new() };
+        let again = if is_resumed && failure.exit() != Exit::NotFound {
+            format!("; {}", paths.again())
+        } else {
+            String::new()
+        };
         return Err(Failure::new(failure.exit(), format!("{}{again}", failure.message())));
     }
     let sent = match &mut for_sync {
@@ -184,10 +189,23 @@ impl<'c> ForSync<'c> {
     }
 }
 
-/// Creates the table, or checks that it exists.
-pub(super) async fn prepare(target: &SideTable, creates: bool) -> Result<()> {
+/// Creates the table, or checks that it exists. A run that resumes after rows needs the table that has them.
+async fn prepare(
+    target: &SideTable,
+    creates: bool,
+    (checkpoint, resolved): (&Path, u64),
+) -> Result<()> {
     let table = &target.rows;
-    if creates {
+    if creates && resolved > 0 {
+        if !table.table_exists().await? {
+            let (rows, path) = (counted(resolved, "row"), checkpoint.display());
+            let message = format!(
+                "the table {} does not exist any more, and the earlier run has handled {rows}: delete {path} to copy all rows again",
+                table.name()
+            );
+            return Err(Failure::new(Exit::NotFound, message));
+        }
+    } else if creates {
         table.create_if_not_exists().await?;
     } else if target.service.dialect() == Dialect::CosmosDb && !table.table_exists().await? {
         // Cosmos DB refuses each row of a missing table like a missing row.

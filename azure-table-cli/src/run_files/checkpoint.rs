@@ -203,8 +203,9 @@ impl CheckpointFile {
         }
         self.job.arguments.iter().find_map(|(name, value)| {
             let (stored, value) = (&stored["arguments"][name], json!(value));
-            (*stored != value)
-                .then(|| format!("its {name} is {}, here it is {value}", shown(stored)))
+            // Checkpoints of earlier versions lack newer options, which are off.
+            let is_same = *stored == value || (stored.is_null() && value == "false");
+            (!is_same).then(|| format!("its {name} is {}, here it is {value}", shown(stored)))
         })
     }
 

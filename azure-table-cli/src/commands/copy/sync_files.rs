@@ -42,6 +42,10 @@ impl SyncFiles {
         target: &SideTable,
         others: &[Named<'_>],
     ) -> Result<Self> {
+        if source.is_secondary() {
+            let message = "the source is a secondary endpoint, which may lack the last changes: use the primary one";
+            return Err(Failure::usage(message));
+        }
         let path = |extension: &str| {
             PathBuf::from(format!("{}-{}.{extension}", source.rows.name(), target.rows.name()))
         };
