@@ -10,7 +10,8 @@ type List = (&'static str, &'static [&'static str]);
 
 /// The behaviors that a service with the dialect of Cosmos DB cannot pass. The same clients pass them on a service of
 /// Azure Storage.
-const COSMOS: [List; 5] = [
+const COSMOS: [List; 6] = [
+    ("a filter on the Timestamp finds no row", &["queries::on_timestamp"]),
     (
         "it expects the order of keys",
         &[
