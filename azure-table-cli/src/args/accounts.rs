@@ -12,7 +12,8 @@ use crate::commands::accounts::Pattern;
 pub(crate) struct Selection {
     /// With --all-tables, only the tables whose names match the pattern; can be repeated
     ///
-    /// `*` is any text and `?` any character; upper and lower case are equal. A pattern that matches no table is an error.
+    /// `*` is any text and `?` any character; upper and lower case are equal. A pattern that matches no table is an error here, and a
+    /// note for --exclude.
     #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table")]
     pub(crate) include: Vec<Pattern>,
     /// With --all-tables, skip the tables whose names match the pattern; can be repeated

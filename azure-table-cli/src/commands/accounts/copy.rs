@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let saved = checkpoint.begin(Resume::of(copy.args.resume, true), globals)?;
     let mut stages: Stages = match &saved {
         Some(saved) => saved.read()?,
-        None => Stages::new(copy.tables().await?.iter().map(String::as_str)),
+        None => Stages::new(copy.tables(globals).await?.iter().map(String::as_str)),
     };
     let files = Files::of(&stages);
     stages.restart_missing(&known, |table| files.path(table, "checkpoint"), globals)?;
@@ -74,9 +74,9 @@ struct Copy {
 
 impl Copy {
     /// Returns the selected tables.
-    async fn tables(&self) -> Result<Vec<String>> {
+    async fn tables(&self, globals: &Globals) -> Result<Vec<String>> {
         let names = self.interrupt.stops(table_names(&self.source)).await?;
-        let names = self.args.selection.of(names)?;
+        let names = self.args.selection.of(names, globals)?;
         check_target_names(&self.target, names.iter().map(String::as_str))?;
         Ok(names)
     }

@@ -17,7 +17,7 @@ pub(crate) async fn run(
     globals: &Globals,
 ) -> Result<()> {
     check_filter(service, args.filter.as_deref())?;
-    let tables = args.selection.of(table_names(service).await?)?;
+    let tables = args.selection.of(table_names(service).await?, globals)?;
     let mut out = Out::new();
     let mut all = 0;
     for table in &tables {

@@ -27,7 +27,8 @@ pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
         First::Account(a) if a.dialect() != Dialect::CosmosDb => a,
         _ => &b,
     });
-    let pairs = pairs(args, a.tables().await?, table_names(&b).await?, &names)?;
+    let tables = [a.tables().await?, table_names(&b).await?];
+    let pairs = pairs(args, tables, &names, globals)?;
     let mut printer = Printer::new(args.output);
     let (mut counts, mut only_in_a, mut only_in_b) = (Counts::default(), 0_u64, 0_u64);
     for pair in &pairs {
@@ -76,8 +77,13 @@ pub(crate) async fn run(args: &Diff, globals: &Globals) -> Result<()> {
 type Pair = (Option<String>, Option<String>);
 
 /// Returns the selected tables of both sides, in the order of their names.
-fn pairs(args: &Diff, in_a: Vec<String>, in_b: Vec<String>, names: &Names) -> Result<Vec<Pair>> {
-    let selected = args.selection.of(in_a.iter().chain(&in_b).cloned().collect())?;
+fn pairs(
+    args: &Diff,
+    [in_a, in_b]: [Vec<String>; 2],
+    names: &Names,
+    globals: &Globals,
+) -> Result<Vec<Pair>> {
+    let selected = args.selection.of(in_a.iter().chain(&in_b).cloned().collect(), globals)?;
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
     for (tables, is_a) in [(in_a, true), (in_b, false)] {
         for table in tables.into_iter().filter(|table| selected.contains(table)) {

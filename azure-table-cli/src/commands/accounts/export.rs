@@ -49,7 +49,7 @@ async fn dry_run(
     interrupt: &Interrupt,
     globals: &Globals,
 ) -> Result<()> {
-    let tables = args.selection.of(interrupt.stops(table_names(service)).await?)?;
+    let tables = args.selection.of(interrupt.stops(table_names(service)).await?, globals)?;
     let mut out = Out::new();
     for table in &tables {
         let args = Arguments { table: table.clone(), ..args.clone() };
@@ -89,7 +89,7 @@ async fn to_folder(
     } else {
         check_empty(&folder)?;
         let started = manifest::now();
-        let tables = args.selection.of(interrupt.stops(table_names(&service)).await?)?;
+        let tables = args.selection.of(interrupt.stops(table_names(&service)).await?, globals)?;
         let entries = entries(&tables, format);
         let part = Part::of(&args);
         let mut manifest = Manifest::new(service.endpoint(), started, part, entries);

@@ -83,7 +83,7 @@ impl Restore {
         let mut tables = manifest.tables;
         tables.retain(|entry| entry.content.is_some());
         let names = tables.iter().map(|entry| entry.table.clone()).collect();
-        let names = args.selection.of(names)?;
+        let names = args.selection.of(names, globals)?;
         tables.retain(|entry| names.contains(&entry.table));
         check_target_names(&service, tables.iter().map(|entry| &*entry.table))?;
         for Entry { table, file, policies, .. } in &tables {
