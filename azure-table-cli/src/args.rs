@@ -32,7 +32,7 @@ pub(crate) use policies::{Policies, PolicyAction, SetPolicy};
 pub(crate) use rate::Rate;
 pub(crate) use rows::{Delete, Get, Merge, Put, Query, Row};
 pub(crate) use scan::Count;
-pub(crate) use schema::{Sample, Schema};
+pub(crate) use schema::Schema;
 pub(crate) use sync::Sync;
 pub(crate) use tables::{Create, Drop, Tables};
 pub(crate) use tools::{Completions, Man, Serve, Sql};

@@ -11,7 +11,7 @@ use super::rate::Rate;
 
 /// Print the columns of a table with their types, as a list or as Rust structs
 ///
-/// Reads the first rows in key order, which may differ from later ones; --sample all reads the whole table. Ctrl-C ends the
+/// Reads the first rows in key order, which may differ from later ones; --sample all, and --check, read the whole table. Ctrl-C ends the
 /// reading: the command prints the result of the rows so far, and exits with 130.
 ///
 /// The rows of a table can be of several kinds, with different columns. Without --kind, the command looks for the
@@ -26,9 +26,9 @@ Examples:
 pub(crate) struct Schema {
     /// Name of the table
     pub(crate) table: String,
-    /// Rows to read: a number, or all
-    #[arg(long, value_name = "ROWS", default_value = "1000")]
-    pub(crate) sample: Sample,
+    /// Rows to read: a number, or all [default: 1000; all with --check]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) sample: Option<Sample>,
     #[command(flatten)]
     pub(crate) rate: Rate,
     /// The discriminator: the text column that holds the kind of a row
@@ -54,6 +54,20 @@ pub(crate) struct Schema {
     #[arg(long, short, value_enum, default_value_t = Lines::Text)]
     pub(crate) output: Lines,
 }
+
+impl Schema {
+    /// The limit on the rows; `None` for all rows. A check that skips rows proves little about a table.
+    pub(crate) fn limit(&self) -> Option<NonZeroU64> {
+        match self.sample {
+            Some(Sample::First(rows)) => Some(rows),
+            None if self.check.is_none() => Some(DEFAULT_SAMPLE),
+            Some(Sample::All) | None => None,
+        }
+    }
+}
+
+/// The rows that are read without --check.
+const DEFAULT_SAMPLE: NonZeroU64 = NonZeroU64::new(1000).unwrap();
 
 /// The rows that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,12 @@ mod rename;
 mod report;
 mod rust;
 
+use std::num::NonZeroU64;
+
 use azure_table_client::DynamicEntity;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 
-use crate::args::{Globals, Sample, Schema};
+use crate::args::{Globals, Schema};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Out;
@@ -29,7 +31,7 @@ pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
     let (whole, kinds) = rows.finish()?;
     if whole.rows > 0 {
         let text = if args.rust {
-            rust::code(&args.table, &whole, kinds.as_ref())
+            rust::code(&args.table, &whole, end.is_sample, kinds.as_ref())
         } else {
             report::text(&whole, kinds.as_ref(), args.output)
         };
@@ -47,6 +49,7 @@ pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
 /// The rows of the sample, which are not read yet.
 struct Scan {
     rows: BoxStream<'static, Result<DynamicEntity>>,
+    limit: Option<u64>,
     progress: Progress,
 }
 
@@ -54,6 +57,8 @@ struct Scan {
 #[derive(Debug, Clone, Copy)]
 struct End {
     rows: u64,
+    /// Whether the rows after the sample were not read. There may be none.
+    is_sample: bool,
     /// The exit code of a signal.
     interrupted: Option<Exit>,
 }
@@ -62,13 +67,14 @@ impl Scan {
     fn new(args: &Schema, globals: &Globals) -> Result<Self> {
         let mut query =
             globals.service()?.table_named::<DynamicEntity>(&args.table).query().allow_scan();
-        if let Sample::First(rows) = args.sample {
-            query = query.take(rows.get());
+        let limit = args.limit().map(NonZeroU64::get);
+        if let Some(rows) = limit {
+            query = query.take(rows);
         }
         let progress = Progress::new(globals.quiet, "schema", None)
             .with_requests(&globals.connection.requests);
         let rows = query.stream().map_err(Failure::from).boxed();
-        Ok(Self { rows: Pacer::new(args.rate).stream(rows), progress })
+        Ok(Self { rows: Pacer::new(args.rate).stream(rows), limit, progress })
     }
 
     /// Passes the rows on, until the end or until the user interrupts it.
@@ -80,7 +86,7 @@ impl Scan {
 
     async fn read(&mut self, mut each: impl FnMut(DynamicEntity) -> Result<()>) -> Result<End> {
         let interrupt = Interrupt::install()?;
-        let mut end = End { rows: 0, interrupted: None };
+        let mut end = End { rows: 0, is_sample: false, interrupted: None };
         loop {
             let row = tokio::select! {
                 biased;
@@ -95,6 +101,7 @@ impl Scan {
             end.rows += 1;
             self.progress.add_rows(1);
         }
+        end.is_sample = self.limit == Some(end.rows);
         Ok(end)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use azure_table_client::bulk::BulkOperation;
 use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, TableEntity};
 use azure_table_patterns::schema::Snapshot;
@@ -140,7 +141,7 @@ async fn rows_that_a_struct_cannot_read_are_listed() {
         assert!(end.failed(3).contains("azure-table: 2 of 5 rows cannot be read"));
         let end = emulator.run(&["schema", "Blogs", "--check", reader, "--sample", "3"]);
         assert_eq!(end.out, "");
-        let expected = "all readable: 3 rows (the sample; --sample all reads every row)\n";
+        let expected = "all readable: 3 rows; the rows after this sample were not read\n";
         assert!(end.err.contains(expected), "{}", end.err);
         end.done();
     }
@@ -154,6 +155,29 @@ async fn rows_that_a_struct_cannot_read_are_listed() {
         })
     );
     end.failed(3);
+}
+
+#[tokio::test]
+async fn a_check_reads_all_rows_and_structs_state_their_sample() {
+    let emulator = filled([]).await;
+    let rows = (0..1001).map(|n| {
+        let row = DynamicEntity::new("p", format!("{n:04}")).with("Text", "a");
+        if n == 1000 { row.with("Rating", "three") } else { row.with("Rating", n) }
+    });
+    let table = emulator.client().table_named::<DynamicEntity>("Blogs");
+    table.bulk().run(rows.map(BulkOperation::Insert)).await.unwrap();
+    let folder = Folder::new();
+    let file = folder.file("blog.rs");
+    fs::write(&file, BLOG).unwrap();
+    let error = emulator.run(&["schema", "Blogs", "--check", &file, "-q"]).failed(3);
+    assert!(error.contains("1 of 1,001 rows cannot be read"), "{error}");
+    for (sample, head) in [
+        (&[][..], "the first 1,000 rows of the table Blogs (--sample all reads every row)"),
+        (&["--sample", "all"], "all 1,001 rows of the table Blogs"),
+    ] {
+        let code = emulator.run(&[&["schema", "Blogs", "--rust"], sample].concat()).done();
+        assert!(code.starts_with(&format!("// The columns of {head}, printed")), "{code}");
+    }
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use azure_table_patterns::schema::Snapshot;
 use serde_json::json;
 
 use super::{End, Scan};
-use crate::args::{Globals, Lines, Sample, Schema as Arguments};
+use crate::args::{Globals, Lines, Schema as Arguments};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{Out, note, without_controls};
 use crate::progress::{counted, grouped};
@@ -50,8 +50,7 @@ pub(super) async fn run(
     let flushed = out.flush().map_err(Failure::or_different);
     let end = end?;
     flushed?;
-    let is_sample = matches!(args.sample, Sample::First(most) if most.get() == end.rows);
-    conclude(end, unreadable, is_sample, globals)
+    conclude(end, unreadable, globals)
 }
 
 /// Reads a Rust file or a snapshot.
@@ -87,15 +86,16 @@ fn line(key: &EntityKey, problem: &Problem, lines: Lines) -> String {
     }
 }
 
-fn conclude(end: End, unreadable: u64, is_sample: bool, globals: &Globals) -> Result<()> {
+fn conclude(end: End, unreadable: u64, globals: &Globals) -> Result<()> {
     end.conclude()?;
-    let sample = if is_sample { " (the sample; --sample all reads every row)" } else { "" };
-    let rows = format!("{}{sample}", counted(end.rows, "row"));
+    let rows = counted(end.rows, "row");
+    // The service does not report how many rows there are.
+    let others = if end.is_sample { "; the rows after this sample were not read" } else { "" };
     if unreadable == 0 {
-        note(globals, &format!("all readable: {rows}"));
+        note(globals, &format!("all readable: {rows}{others}"));
         return Ok(());
     }
-    let message = format!("{} of {rows} cannot be read", grouped(unreadable));
+    let message = format!("{} of {rows} cannot be read{others}", grouped(unreadable));
     Err(Failure::new(Exit::Different, message))
 }
 

@@ -9,6 +9,7 @@ use super::identifiers::{Identifiers, field, pascal};
 use super::kinds::Kinds;
 use super::profile::{Column, Profile};
 use super::rename::RenameRule;
+use crate::progress::counted;
 
 const DERIVE: &str = "#[derive(Debug, Clone, PartialEq, TableEntity)]\n";
 /// The fields of each struct.
@@ -21,14 +22,14 @@ const RULES: [(RenameRule, &str); 3] = [
 ];
 
 /// Returns the code of the rows of a table: one struct, or an enum with a struct for each kind.
-pub(super) fn code(table: &str, whole: &Profile, kinds: Option<&Kinds>) -> String {
+pub(super) fn code(table: &str, whole: &Profile, is_sample: bool, kinds: Option<&Kinds>) -> String {
     let mut types = Identifiers::new(&[]);
     let name = types.add(&format!("{}Row", pascal(table, "Table")), "");
     let mut attributes = Vec::new();
     if limits::check_table_name(table).is_ok() {
         attributes.push(format!("name = {table:?}"));
     }
-    let mut code = head(table, whole, kinds.is_some());
+    let mut code = head(table, whole, is_sample, kinds.is_some());
     match kinds {
         None => structure(&mut code, &name, attributes, whole, None),
         Some(kinds) => {
@@ -39,16 +40,20 @@ pub(super) fn code(table: &str, whole: &Profile, kinds: Option<&Kinds>) -> Strin
     code
 }
 
-fn head(table: &str, whole: &Profile, has_kinds: bool) -> String {
+fn head(table: &str, whole: &Profile, is_sample: bool, has_kinds: bool) -> String {
+    let table = table.escape_debug();
     let dynamic = if has_kinds { "DynamicEntity, " } else { "" };
-    let rows = whole.rows;
-    let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+    let rows = counted(whole.rows, "row");
+    let rows = if is_sample {
+        format!("the first {rows} of the table {table} (--sample all reads every row)")
+    } else {
+        format!("all {rows} of the table {table}")
+    };
     format!(
-        "// The columns of {rows} of the table {}, printed by azure-table.\n\n\
+        "// The columns of {rows}, printed by azure-table.\n\n\
          use std::collections::BTreeMap;\n\n\
          use azure_table_client::edm::{{EdmDateTime, EdmValue}};\n\
-         use azure_table_client::{{{dynamic}ETag, TableEntity}};\n",
-        table.escape_debug(),
+         use azure_table_client::{{{dynamic}ETag, TableEntity}};\n"
     )
 }
 

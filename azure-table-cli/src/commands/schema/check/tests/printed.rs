@@ -42,7 +42,7 @@ proptest! {
         }
         // No row may have a kind.
         let Ok((whole, kinds)) = all.finish() else { return Ok(()) };
-        let code = rust::code("Blogs", &whole, kinds.as_ref());
+        let code = rust::code("Blogs", &whole, false, kinds.as_ref());
         let schema = definition::schema(&code, "Blogs", None).unwrap();
         let names: Vec<_> = schema.properties.iter().map(|property| &*property.name).collect();
         for column in whole.properties().filter(|_| kinds.is_none()) {
