@@ -35,6 +35,8 @@ pub(crate) struct FoundRows {
     pub(crate) rate: Rate,
     /// List of the rows that were left, because they changed or were refused, or whose outcome is unknown
     /// [default: TABLE.refused in the current folder]
+    ///
+    /// The first such row replaces the list of an earlier run; a run without one keeps it.
     #[arg(long, value_name = "FILE")]
     pub(crate) refused: Option<PathBuf>,
 }

@@ -49,7 +49,7 @@ pub(super) async fn run(task: Task, options: FoundRows, globals: &Globals) -> Re
     task.check_limit(rows, &options)?;
     note_reasons(task.filter.as_deref(), rows, globals);
     if rows == 0 {
-        return left.lock().list.remove_old();
+        return Ok(());
     }
     task.confirm(rows, &interrupt, globals).await?;
     let saved = saved.map(SavedRows::keep).transpose()?;

@@ -60,12 +60,7 @@ impl Conclusion {
     }
 
     fn save_list(&self) -> Result<()> {
-        let mut left = self.left.lock();
-        left.list.save()?;
-        if self.interrupted.is_none() && self.report.stopped.is_none() {
-            left.list.remove_old()?;
-        }
-        Ok(())
+        self.left.lock().list.save().map(drop)
     }
 
     /// Returns the exit code of a run that was not interrupted, and the error that ended it or kept rows from being sent.
