@@ -12,7 +12,7 @@ pub(crate) struct Globals {
     /// Print no progress and no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Remove tables and rows, or update rows, without a question
+    /// Remove tables and rows, update rows, or replace files and lists of earlier runs without a question
     #[arg(long, short, global = true)]
     pub(crate) yes: bool,
     // Last, because its heading applies to all options behind it.

@@ -197,3 +197,14 @@ fn the_first_lines_of_help_say_that_rows_are_replaced() {
         assert!(second.contains("are replaced without a question"), "{second}");
     }
 }
+
+#[test]
+fn help_states_what_the_questions_and_files_of_a_command_are() {
+    for (command, text) in
+        [("tables", "replace files and lists of earlier runs without a question")]
+    {
+        let help = run(&[command, "--help"]).done();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(text), "{command}: {help}");
+    }
+}
