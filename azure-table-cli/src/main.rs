@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod estimate;
+mod file_size;
 mod format;
 mod key_order;
 mod output;
@@ -65,7 +66,10 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
             Failure::new(Exit::Failed, format!("cannot start the runtime: {error}"))
         })?;
-    let result = runtime.block_on(commands::run(command, globals));
+    let result = runtime.block_on(async {
+        file_size::report_limit()?;
+        commands::run(command, globals).await
+    });
     // Does not wait for lookups of hosts that have no answer yet.
     runtime.shutdown_background();
     result

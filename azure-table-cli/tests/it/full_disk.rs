@@ -17,7 +17,7 @@ pub(crate) fn run_limited(emulator: &Emulator, limit: usize, args: &[&str]) -> R
 
 /// The same command, which cannot write a file beyond a size in KiB.
 pub(crate) fn limited(command: &Command, limit: usize) -> Command {
-    let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+    let script = format!("ulimit -f {limit}; exec \"$0\" \"$@\"");
     let mut limited = Command::new("bash");
     limited.args(["-c", &script]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
