@@ -13,7 +13,7 @@ mod source;
 use std::path::Path;
 
 use azure_table_client::bulk::{Bulk, Checkpoint};
-use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
+use azure_table_client::{DynamicEntity, Error, ErrorCode, TableClient, TableServiceClient};
 
 use super::accounts;
 use crate::args::{Globals, Import as Arguments};
@@ -102,8 +102,18 @@ pub(crate) async fn table(
     let operations = source::operations(chunks, args.mode, position.bulk, rows, begin);
     let report = run.drive(bulk, operations, &interrupt).await;
     progress.finish();
-    let end = run.conclude(&report?);
+    let report = report?;
+    let is_missing = |error: &Error| error.code() == Some(&ErrorCode::TableNotFound);
+    let needs_create =
+        !args.all_tables && !args.create && report.stopped_by().is_some_and(is_missing);
+    let end = run.conclude(&report);
+    let end = if needs_create { end.map_err(with_create) } else { end };
     if run.has_changed(&args.file, &interrupt)? { Err(run.restart(&args.file)?) } else { end }
+}
+
+/// Adds the option that creates a missing table.
+fn with_create(failure: Failure) -> Failure {
+    Failure::new(failure.exit(), format!("{}; add --create to create it", failure.message()))
 }
 
 /// Creates the table if it does not exist. A run that resumes after `resolved` rows needs the table that has them.

@@ -77,6 +77,8 @@ async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
         assert!(error.contains("precious.txt") && error.contains("--yes"), "{error}");
         precious(&list);
     }
+    let error = emulator.run(&["import", &file, "Missing"]).failed(6);
+    assert!(error.contains("add --create"), "{error}");
     // These fail before a row is refused.
     for (code, command) in [
         (2, ["copy", "Blogs", "R2", "--refused", &list, "--yes"]),
