@@ -22,7 +22,8 @@ impl Arguments {
     /// and `sql` that this program has too, such as `--dialect`.
     pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Self, clap::Error> {
         let passed_on = arguments.split_off(own_arguments(&arguments));
-        let mut parsed = Self::try_parse_from(arguments).map_err(with_folder)?;
+        let mut parsed =
+            Self::try_parse_from(arguments).map_err(with_folder).map_err(with_account)?;
         match &mut parsed.command {
             Command::Serve(serve) => serve.options = passed_on,
             Command::Sql(sql) => sql.arguments = passed_on,
@@ -40,6 +41,16 @@ fn with_folder(mut error: clap::Error) -> clap::Error {
         && matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
     if is_missing {
         let tip = "the folder follows the option: azure-table export --all-tables DIR";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// Names the option of the account, if the error is about an option that only commands with two accounts have.
+fn with_account(mut error: clap::Error) -> clap::Error {
+    let is_side = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(name)) if ["--from", "--to"].contains(&&**name));
+    if error.kind() == ErrorKind::UnknownArgument && is_side {
+        let tip = "this command has one account: state it with '--connection-from'";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error

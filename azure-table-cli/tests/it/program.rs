@@ -187,6 +187,12 @@ fn the_help_of_the_emulator_shows_a_fault_that_works() {
 }
 
 #[test]
+fn an_option_of_two_accounts_leads_to_that_of_one() {
+    let error = run(&["import", "rows.jsonl", "Blogs", "--to", "file:a"]).failed(2);
+    assert!(error.contains("'--connection-from'") && !error.contains("-- --to"), "{error}");
+}
+
+#[test]
 fn the_first_lines_of_help_say_that_rows_are_replaced() {
     for command in ["import", "copy"] {
         let short = run(&[command, "-h"]).done();
@@ -200,9 +206,9 @@ fn the_first_lines_of_help_say_that_rows_are_replaced() {
 
 #[test]
 fn help_states_what_the_questions_and_files_of_a_command_are() {
-    for (command, text) in
-        [("tables", "replace files and lists of earlier runs without a question")]
-    {
+    for (command, text) in [
+        ("tables", "replace files and lists of earlier runs without a question"),
+    ] {
         let help = run(&[command, "--help"]).done();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(help.contains(text), "{command}: {help}");
