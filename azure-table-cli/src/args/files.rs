@@ -119,7 +119,10 @@ impl Export {
 #[command(after_help = "\
 Examples:
   azure-table import blogs.jsonl Blogs --create
-  azure-table import backup --all-tables --dry-run")]
+  azure-table import backup --all-tables --dry-run
+
+The header of a CSV file has the keys and the types of the other columns:
+  PartitionKey,RowKey,Text@String,Rating@Int32,Posted@DateTime")]
 pub(crate) struct Import {
     /// File, or - for standard input; with --all-tables, the folder of the backup
     pub(crate) file: PathBuf,
@@ -166,6 +169,9 @@ pub(crate) struct Import {
     #[command(flatten)]
     pub(crate) rate: Rate,
     /// Continue the run that left the checkpoint, or begin if there is none
+    ///
+    /// With --mode insert, replace and merge, a missing checkpoint is an error: the run could refuse rows that an earlier one
+    /// has written.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Checkpoint [default: FILE.checkpoint]

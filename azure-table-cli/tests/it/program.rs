@@ -208,6 +208,8 @@ fn the_first_lines_of_help_say_that_rows_are_replaced() {
 fn help_states_what_the_questions_and_files_of_a_command_are() {
     for (command, text) in [
         ("tables", "replace files and lists of earlier runs without a question"),
+        ("import", "PartitionKey,RowKey,Text@String,Rating@Int32"),
+        ("import", "With --mode insert, replace and merge, a missing checkpoint is an error"),
     ] {
         let help = run(&[command, "--help"]).done();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
