@@ -116,6 +116,9 @@ impl Export {
 /// keeps their other properties. The file is read twice: a damaged line is an error (exit code 3) before anything is sent.
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[derive(Debug, Clone, Args)]
+#[command(override_usage = "\
+azure-table import [OPTIONS] <FILE> <TABLE>
+       azure-table import [OPTIONS] <DIR> --all-tables")]
 #[command(after_help = "\
 Examples:
   azure-table import blogs.jsonl Blogs --create

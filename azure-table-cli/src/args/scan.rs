@@ -10,6 +10,9 @@ use crate::output::one_line;
 
 /// Count the rows of a table, or of all tables
 #[derive(Debug, Clone, Args)]
+#[command(override_usage = "\
+azure-table count [OPTIONS] <TABLE>
+       azure-table count [OPTIONS] --all-tables")]
 #[command(after_help = "\
 Examples:
   azure-table count Blogs --parallel 8

@@ -36,6 +36,13 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     if args.all_tables {
         return accounts::import::run(args, globals).await;
     }
+    if args.file.is_dir() {
+        let folder = args.file.display();
+        let message = format!(
+            "{folder} is a folder: import a backup with --all-tables, without the name of a table"
+        );
+        return Err(Failure::usage(message));
+    }
     let service = globals.service()?;
     if args.dry_run {
         return dry_run::run(&args, &service, globals).await;

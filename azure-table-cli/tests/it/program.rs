@@ -193,6 +193,15 @@ fn an_option_of_two_accounts_leads_to_that_of_one() {
 }
 
 #[test]
+fn errors_lead_to_the_option_for_all_tables() {
+    assert!(run(&["count"]).failed(2).contains("count [OPTIONS] --all-tables"));
+    for table in [&[][..], &["Blogs"]] {
+        let error = run(&[&["import", "."], table].concat()).failed(2);
+        assert!(error.contains("--all-tables"), "{error}");
+    }
+}
+
+#[test]
 fn the_first_lines_of_help_say_that_rows_are_replaced() {
     for command in ["import", "copy"] {
         let short = run(&[command, "-h"]).done();
