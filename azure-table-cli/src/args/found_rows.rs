@@ -18,6 +18,7 @@ pub(crate) struct FoundRows {
     /// Keep the whole rows in this new file (.jsonl) first; `import` restores them, and replaces later changes
     ///
     /// Only the rows in the file are written, and only in the version that the file has. On Unix, only you can read the file.
+    /// After an interruption, repeat the command with another file.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     /// Write rows also if another program has changed them since they were read, unless --save keeps what was read

@@ -219,6 +219,7 @@ fn help_states_what_the_questions_and_files_of_a_command_are() {
         ("tables", "replace files and lists of earlier runs without a question"),
         ("import", "PartitionKey,RowKey,Text@String,Rating@Int32"),
         ("import", "With --mode insert, replace and merge, a missing checkpoint is an error"),
+        ("delete", "After an interruption, repeat the command with another file"),
     ] {
         let help = run(&[command, "--help"]).done();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
