@@ -234,6 +234,14 @@ async fn invalid_filters() {
         ("Rating = 3", "expected eq, ne, gt, ge, lt or le at position 7, found = 3"),
         ("Rating eq 3 && true", "expected and, or or the end at position 12, found && true"),
         ("Rating eq", "expected a literal at position 9, found the end"),
+        (
+            "Posted ge 2026-11-01T00:00:00Z",
+            "expected and, or or the end at position 14, found -11-01T00:00:00Z; write datetime'…'",
+        ),
+        (
+            "(Id eq 12345678-213d-42c9-9a79-3e9149a57833)",
+            "expected and, or or ) at position 15, found -213d-42c9-9a79-3e9149a57833); write guid'…'",
+        ),
     ] {
         let expected = format!("the filter is not valid: {wrong}");
         let error = blogs.query().filter_text(text).await.unwrap_err();

@@ -18,6 +18,8 @@ pub struct FilterError {
     bytes: Range<usize>,
     expected: Expected,
     found: String,
+    /// The literal of a bare date or GUID in the text.
+    literal: Option<BareLiteral>,
 }
 
 /// The part of a filter that would be valid at the position of an error.
@@ -90,6 +92,7 @@ impl FilterError {
             bytes,
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
+            literal: bare_literal(before, after),
         }
     }
 
@@ -122,7 +125,14 @@ impl FilterError {
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
-        Self { kind, position: None, bytes: 0..0, expected: Expected::Expression(expected), found }
+        Self {
+            kind,
+            position: None,
+            bytes: 0..0,
+            expected: Expected::Expression(expected),
+            found,
+            literal: None,
+        }
     }
 
     /// Returns the bytes of the text from the error to the end of the last token that was read.
@@ -165,7 +175,50 @@ impl fmt::Display for FilterError {
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),
             (_, found) => write!(f, ", found {found}"),
+        }?;
+        self.literal.map_or(Ok(()), |literal| write!(f, "; write {}", literal.form()))
+    }
+}
+
+/// A value without the prefix and the quotes of its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BareLiteral {
+    DateTime,
+    Guid,
+}
+
+impl BareLiteral {
+    const fn form(self) -> &'static str {
+        match self {
+            Self::DateTime => "datetime'…'",
+            Self::Guid => "guid'…'",
         }
+    }
+}
+
+/// Returns the literal of the bare date or GUID around an error: the parser reads its first digits as a number.
+fn bare_literal(before: &str, after: &str) -> Option<BareLiteral> {
+    let is_end = |c: char| c.is_whitespace() || "'()".contains(c);
+    let start = before.rsplit(is_end).next().unwrap_or_default();
+    let end = after.split(is_end).next().unwrap_or_default();
+    let word = format!("{start}{end}");
+    let groups: Vec<_> = word.trim_matches(['{', '}']).split('-').collect();
+    let has_lengths =
+        |lengths: &[usize]| groups.iter().map(|group| group.len()).eq(lengths.iter().copied());
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hex = |text: &&str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match groups[..] {
+        [year, month, day, ..]
+            if year.len() == 4
+                && month.len() == 2
+                && is_number(year)
+                && is_number(month)
+                && day.get(..2).is_some_and(is_number) =>
+        {
+            Some(BareLiteral::DateTime)
+        }
+        _ if has_lengths(&[8, 4, 4, 4, 12]) && groups.iter().all(is_hex) => Some(BareLiteral::Guid),
+        _ => None,
     }
 }
 
