@@ -45,6 +45,32 @@ Control API: /-/seed, /-/export, /-/reset, /-/faults, /-/requests and /-/clock
     curl -H 'Content-Type: application/json' http://127.0.0.1:10002/-/faults \\
       -d '{\"fault\":\"busy\",\"on\":\"Insert\",\"times\":2}'
 
+Faults and the members that each needs:
+  refuse_connection                     The connection is refused
+  lose_request                          It breaks before the service receives the request
+  lose_reply                            The request is applied, and the connection breaks
+  hang                                  The service never responds
+  delay_request milliseconds            The request waits
+  delay_reply milliseconds              The response waits
+  busy                                  503 ServerBusy
+  too_many_requests                     429 TooManyRequests
+  internal_error                        500 InternalError
+  timed_out                             500 OperationTimedOut
+  error status code                     An error with this status and code
+  proxy_page status                     An HTML page with this status
+  captive_portal status                 The same
+  deliver_twice                         The service handles the request twice
+  swap_reply                            The response is that to the previous request with this fault
+  truncate_reply                        The response lacks the second half of its body
+  page_of rows                          Pages end after this number of rows
+  split_page                            Pages end at a random row
+  table_being_deleted milliseconds      The name of a deleted table cannot be used for this time
+  throttle entities_per_second          503 beyond this rate in a partition
+  throttle_account entities_per_second  503 beyond this rate in the account
+  Optional members of each: on (reads, writes, an operation such as Insert, or an array), table,
+  partition, row, probability, skip, times. Those of error responses: after_commit, without_body,
+  and retry_after, retry_after_date or retry_after_ms
+
 Log:
   --log [text|json]        Print a line for each request to standard error: time, method, URL without
                            signature, status, cost and duration

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
+use azure_table_mock::TableService;
 
 use super::*;
 
@@ -218,6 +219,29 @@ fn help_names_every_option() {
         assert!(HELP.contains(name), "{name}");
     }
     assert!(HELP.lines().all(|line| line.len() <= 104), "lines fit a terminal");
+}
+
+/// The mock accepts each fault with the members in its line, and knows no other one.
+#[test]
+fn help_has_a_line_for_each_fault() {
+    let service = TableService::new();
+    let error = service.faults().add_json(r#"{"fault":"none"}"#).unwrap_err().to_string();
+    let names = error.split("it is ").nth(1).unwrap().replace(" or ", ", ");
+    let section = HELP.split("the members that each needs:\n").nth(1).unwrap();
+    let lines = section.lines().take_while(|line| !line.contains("Optional"));
+    let mut listed = Vec::new();
+    for line in lines {
+        let (fault, _) = line.trim_start().split_once("  ").unwrap();
+        let mut words = fault.split(' ');
+        let name = words.next().unwrap();
+        let mut plan = serde_json::json!({ "fault": name });
+        for member in words {
+            plan[member] = if member == "code" { "Odd".into() } else { 500.into() };
+        }
+        service.faults().add_json(&plan.to_string()).unwrap();
+        listed.push(name);
+    }
+    assert_eq!(listed, names.split(", ").map(str::trim).collect::<Vec<_>>());
 }
 
 #[test]

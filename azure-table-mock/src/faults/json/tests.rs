@@ -60,12 +60,23 @@ fn errors_name_the_member_and_add_nothing() {
         ("{", "the fault plan is malformed: EOF"),
         ("5", "the fault plan has no member \"faults\""),
         (r#"{"faults":{}}"#, "faults must be an array"),
-        (r#"{"faults":[],"sed":1}"#, "unknown member \"sed\" of the fault plan"),
+        (
+            r#"{"faults":[],"sed":1}"#,
+            "unknown member \"sed\": the fault plan has the members faults, seed",
+        ),
         (r#"{"faults":[],"seed":-1}"#, "seed must be a whole number, not -1"),
         ("[5]", "fault 0: a fault is an object"),
         ("[{}]", "fault 0: fault is missing"),
         (r#"[{"fault":"hang"},{"fault":"busi"}]"#, "fault 1: unknown fault \"busi\": it is refuse"),
-        (r#"{"fault":"hang","tabel":"x"}"#, "unknown member \"tabel\""),
+        (
+            r#"{"fault":"hang","tabel":"x"}"#,
+            "unknown member \"tabel\": a fault of this name has the members fault, on, table, partition, row, \
+             probability, skip, times",
+        ),
+        (
+            r#"{"fault":"delay_reply","milliseconds":1,"time":1}"#,
+            "the members fault, milliseconds, on, ",
+        ),
         (r#"{"fault":"hang","after_commit":true}"#, "unknown member \"after_commit\""),
         (r#"{"fault":"throttle","entities_per_second":1,"after_commit":true}"#, "unknown member"),
         (r#"{"fault":"busy","milliseconds":1}"#, "unknown member \"milliseconds\""),
