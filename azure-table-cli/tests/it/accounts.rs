@@ -293,6 +293,8 @@ async fn verify_finds_each_damage() {
     }
     fs::remove_file(&blogs).unwrap();
     check("Blogs.jsonl: it is missing");
+    let summary = run(&["verify", &backup]).err;
+    assert!(summary.contains("verify: 3 rows of 33,"), "{summary}");
     import("Blogs.jsonl: it is missing");
     fs::write(&blogs, &rows).unwrap();
     fs::write(path("more.jsonl"), "").unwrap();

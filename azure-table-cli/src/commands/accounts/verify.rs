@@ -94,12 +94,13 @@ pub(super) fn damaged(
         if path.exists() {
             let found = Checksum::of_file(&path, interrupt)?;
             progress.add_bytes(found.bytes);
-            problems
-                .extend(difference(&found, expected).map(|why| format!("{}: {why}", entry.file)));
+            match difference(&found, expected) {
+                Some(why) => problems.push(format!("{}: {why}", entry.file)),
+                None => progress.add_rows(entry.rows),
+            }
         } else {
             problems.push(format!("{}: it is missing", entry.file));
         }
-        progress.add_rows(entry.rows);
     }
     progress.finish();
     Ok(problems)
