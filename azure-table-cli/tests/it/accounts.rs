@@ -65,6 +65,7 @@ async fn an_account_survives_a_backup() {
     let list = b.run(&["import", &backup, "--all-tables", "--dry-run"]).done();
     assert_eq!(list.lines().count(), 31);
     assert!(list.contains("create           3,000 rows  Large\n"), "{list}");
+    assert!(list.contains("create                1 row  NUL\n"), "{list}");
     assert_eq!(b.client().list_tables().await.unwrap().len(), 0);
     let imported = b.run(&["import", &backup, "--all-tables"]);
     let estimate = list.lines().last().unwrap().replace("the run would use about ", "");

@@ -142,10 +142,11 @@ impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TableNameLength { name } => {
+                let length = name.chars().count();
+                let characters = if length == 1 { "character" } else { "characters" };
                 write!(
                     f,
-                    "table name {name:?} has {} characters; {} to {} are allowed",
-                    name.chars().count(),
+                    "table name {name:?} has {length} {characters}; {} to {} are allowed",
                     TABLE_NAME_CHARS.start(),
                     TABLE_NAME_CHARS.end()
                 )

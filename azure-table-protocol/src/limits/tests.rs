@@ -21,6 +21,7 @@ fn table_names_are_checked() {
         assert_eq!(check_table_name(good), Ok(()), "{good}");
     }
     let text = |name: &str| check_table_name(name).unwrap_err().to_string();
+    assert!(text("a").contains("1 character; 3 to 63"));
     assert!(text("ab").contains("2 characters; 3 to 63"));
     assert!(text(&"a".repeat(64)).contains("64 characters"));
     assert!(text("my-blogs").contains("'-' at position 2"));

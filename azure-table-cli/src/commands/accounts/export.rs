@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
-use crate::progress::{counted, grouped};
+use crate::progress::counted;
 use crate::requests::Requests;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume, is_run_file};
 use crate::run_files::checksum::Checksum;
@@ -55,7 +55,7 @@ async fn dry_run(
         let args = Arguments { table: table.clone(), ..args.clone() };
         let rows = export::count(&args, service, globals).await;
         let rows = rows.map_err(|failure| failure.of(&format!("table {}", one_line(table))))?;
-        out.put(&format!("export  {:>13} rows  {}\n", grouped(rows), one_line(table)))?;
+        out.put(&format!("export  {:>18}  {}\n", counted(rows, "row"), one_line(table)))?;
         // Counting a table may take long.
         out.flush()?;
     }

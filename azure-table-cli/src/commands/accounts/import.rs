@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::format::Format;
 use crate::interrupt::Interrupt;
 use crate::output::{Out, note, one_line};
-use crate::progress::grouped;
+use crate::progress::counted;
 use crate::requests::Requests;
 use crate::run_files::checkpoint::{CheckpointFile, Job, Resume};
 use crate::run_files::checksum::Checksum;
@@ -140,8 +140,8 @@ impl Restore {
                 true if self.args.replace => "replace",
                 true => "refuse ",
             };
-            let rows = grouped(*rows);
-            out.put(&format!("{action}  {rows:>13} rows  {}\n", one_line(table)))?;
+            let rows = counted(*rows, "row");
+            out.put(&format!("{action}  {rows:>18}  {}\n", one_line(table)))?;
         }
         if filled.is_empty() || self.args.replace {
             out.put(&self.requests(known, globals).await?.estimate())?;
