@@ -109,7 +109,11 @@ impl fmt::Display for Error {
                 write!(f, "batch not built: {}", printable(&error.to_string()))
             }
             #[cfg(feature = "parquet")]
-            Self::Parquet(error) => write!(f, "parquet: {}", printable(&error.to_string())),
+            Self::Parquet(error) => {
+                // Each error that wraps another one repeats these words.
+                let reason = error.to_string().replace("Parquet error: ", "");
+                write!(f, "parquet: {}", printable(&reason))
+            }
         }
     }
 }
@@ -146,5 +150,19 @@ impl From<ArrowError> for Error {
 impl From<parquet::errors::ParquetError> for Error {
     fn from(error: parquet::errors::ParquetError) -> Self {
         Self::Parquet(error)
+    }
+}
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests {
+    use parquet::errors::ParquetError;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_format_is_stated_once() {
+        let inner = ParquetError::General("the footer is damaged".to_owned());
+        let outer = ParquetError::General(inner.to_string());
+        assert_eq!(Error::Parquet(outer).to_string(), "parquet: the footer is damaged");
     }
 }
