@@ -12,7 +12,7 @@ use azure_table_client::Written;
 use clap::ValueEnum;
 
 pub(crate) use rows::Rows;
-pub(crate) use table::{aligned, shortened};
+pub(crate) use table::{aligned, is_system, shortened};
 
 use crate::args::Globals;
 use crate::failure::{Failure, Result, escaped};

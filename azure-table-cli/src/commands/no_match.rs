@@ -1,4 +1,4 @@
-//! The note on a filter that no row matches.
+//! The notes on a filter that no row matches, and on columns that no row has.
 
 use crate::args::Globals;
 use crate::output::note;
@@ -11,5 +11,14 @@ const REASONS: &str = "no row matches the filter: names are case-sensitive, and 
 pub(super) fn note_reasons(filter: Option<&str>, rows: u64, globals: &Globals) {
     if filter.is_some() && rows == 0 {
         note(globals, REASONS);
+    }
+}
+
+/// Notes the selected columns that no printed row has: the service does not report a wrong name.
+pub(super) fn note_missing(names: &[&str], globals: &Globals) {
+    if !names.is_empty() {
+        let names = names.join(", ");
+        let reason = "names are case-sensitive; `azure-table schema TABLE` lists them";
+        note(globals, &format!("no printed row has a value of {names}: {reason}"));
     }
 }

@@ -5,10 +5,10 @@ mod plan;
 use azure_table_client::client::Query;
 use azure_table_client::{DynamicEntity, TableServiceClient};
 
-use super::no_match::note_reasons;
+use super::no_match::{note_missing, note_reasons};
 use crate::args::{Globals, Query as Arguments};
 use crate::failure::Result;
-use crate::output::{Out, Rows};
+use crate::output::{Out, Rows, is_system};
 use crate::pacer::Pacer;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
@@ -22,6 +22,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let mut pages = query(&service, &args).pages();
     let mut pacer = Pacer::new(args.rate);
     let mut count = 0;
+    let names = args.select.iter().map(String::as_str);
+    let mut missing: Vec<_> = names.filter(|name| !is_system(name)).collect();
     while let Some(page) = pages.next().await {
         for row in page? {
             if let Some(wait) = pacer.wait() {
@@ -29,6 +31,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
                 wait.await;
             }
             rows.put(&row)?;
+            missing.retain(|name| row.value(name).is_none());
             count += 1;
         }
         // A page may take long, and its rows are shown before the next one.
@@ -37,6 +40,9 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     rows.finish(globals)?;
     if args.top != Some(0) {
         note_reasons(args.filter.as_deref(), count, globals);
+    }
+    if count > 0 {
+        note_missing(&missing, globals);
     }
     Ok(())
 }

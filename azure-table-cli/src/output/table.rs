@@ -109,7 +109,8 @@ impl Table {
     }
 }
 
-pub(super) fn is_system(name: &str) -> bool {
+/// Whether each row has this column.
+pub(crate) fn is_system(name: &str) -> bool {
     matches!(name, "PartitionKey" | "RowKey" | "Timestamp")
 }
 

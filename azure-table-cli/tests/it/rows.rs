@@ -187,6 +187,10 @@ async fn a_filter_without_rows_is_noted_with_the_likely_reasons() {
         assert!(found.code == Some(0) && !found.err.contains("no row matches"), "{found:?}");
         filled(&emulator, 3).await;
     }
+    let noted = run(&["query", "Blogs", "--select", "n,N,RowKey"]);
+    assert!(noted.err.contains("no printed row has a value of n: names are"), "{noted:?}");
+    let none = run(&["query", "Empty", "--select", "n"]);
+    assert_eq!((&*none.err, none.code), ("", Some(0)));
     let none = run(&["query", "Blogs", "--top", "0", "--filter", "N ge 1"]);
     assert_eq!((&*none.err, none.code), ("", Some(0)));
     for command in [["query", "Empty"], ["count", "Empty"]] {
