@@ -114,12 +114,12 @@ pub(crate) async fn table(
     let needs_create =
         !args.all_tables && !args.create && report.stopped_by().is_some_and(is_missing);
     let end = run.conclude(&report);
-    let end = if needs_create { end.map_err(with_create) } else { end };
+    let end = if needs_create { end.map_err(|failure| with_create(&failure)) } else { end };
     if run.has_changed(&args.file, &interrupt)? { Err(run.restart(&args.file)?) } else { end }
 }
 
 /// Adds the option that creates a missing table.
-fn with_create(failure: Failure) -> Failure {
+fn with_create(failure: &Failure) -> Failure {
     Failure::new(failure.exit(), format!("{}; add --create to create it", failure.message()))
 }
 
