@@ -167,6 +167,7 @@ async fn a_killed_import_lists_each_row_that_it_does_not_apply_once() {
     // A resumed run cannot prove that the killed one did not insert a row that has another content now.
     let error = end.failed(5);
     assert!(stopped >= 4 && error.contains("rows.jsonl.unknown lists"), "{stopped}: {error}");
+    assert!(error.contains(" requests (add --resume to import the others); "), "{error}");
     let indices = |list: &str| -> Vec<u64> {
         let index = |line: &str| {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();

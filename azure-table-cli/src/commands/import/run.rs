@@ -150,7 +150,9 @@ impl Run {
 impl Run {
     /// The failure of rows whose outcome is unknown, or that were not applied for another reason than their content.
     fn partly(&self, exit: Exit, report: &BulkReport, list: &str) -> Failure {
-        let next = self.how_to_continue(report);
+        // The counts are those of the library, without separators.
+        let next =
+            if self.checkpoint.is_some() { " (add --resume to import the others)" } else { "" };
         let mut message = format!("{}{next}{list}", report.progress);
         let open = report.failures().filter(|result| !result.outcome.is_resolved());
         for result in open.take(LISTED) {
