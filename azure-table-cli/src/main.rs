@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod estimate;
+#[cfg(unix)]
 mod file_size;
 mod format;
 mod key_order;
@@ -67,6 +68,7 @@ fn run(command: Command, globals: &args::Globals) -> failure::Result<()> {
             Failure::new(Exit::Failed, format!("cannot start the runtime: {error}"))
         })?;
     let result = runtime.block_on(async {
+        #[cfg(unix)]
         file_size::report_limit()?;
         commands::run(command, globals).await
     });
