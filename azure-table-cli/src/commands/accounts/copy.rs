@@ -97,7 +97,7 @@ impl Copy {
 
     /// Prints the rows of each table, and the requests of a run.
     async fn dry_run(&self, known: &Names, globals: &Globals) -> Result<()> {
-        let tables = self.tables().await?;
+        let tables = self.tables(globals).await?;
         self.check_missing(tables.iter().map(String::as_str), known)?;
         let (mut out, mut requests) = (Out::new(), Requests::default());
         for table in &tables {
