@@ -43,7 +43,7 @@ impl Proxy {
     pub(super) fn new(mock: &MockTableService, seed: u64) -> Self {
         let pages = [Fault::busy(), Fault::proxy_page(503).without_body(), Fault::proxy_page(503)];
         let busy = pages.map(|page| {
-            let service = super::mock();
+            let service = super::mock_with(seed);
             service.faults().add(page);
             service
         });
