@@ -1,4 +1,4 @@
-// The columns of 1 row of the table CosmosPython2020, printed by azure-table.
+// The columns of all 1 row of the table CosmosPython2020, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 86 rows of the table CosmosPython2021, printed by azure-table.
+// The columns of all 86 rows of the table CosmosPython2021, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 20 rows of the table Diff, printed by azure-table.
+// The columns of all 20 rows of the table Diff, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 12 rows of the table Go2021, printed by azure-table.
+// The columns of all 12 rows of the table Go2021, printed by azure-table.
 
 use std::collections::BTreeMap;
 

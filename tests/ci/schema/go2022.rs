@@ -1,4 +1,4 @@
-// The columns of 18 rows of the table Go2022, printed by azure-table.
+// The columns of all 18 rows of the table Go2022, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 48 rows of the table Js2022, printed by azure-table.
+// The columns of all 48 rows of the table Js2022, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 3 rows of the table Keys, printed by azure-table.
+// The columns of all 3 rows of the table Keys, printed by azure-table.
 
 use std::collections::BTreeMap;
 

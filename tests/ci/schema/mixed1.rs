@@ -1,4 +1,4 @@
-// The columns of 60 rows of the table Mixed1, printed by azure-table.
+// The columns of all 60 rows of the table Mixed1, printed by azure-table.
 
 use std::collections::BTreeMap;
 

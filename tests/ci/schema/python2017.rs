@@ -1,4 +1,4 @@
-// The columns of 40 rows of the table Python2017, printed by azure-table.
+// The columns of all 40 rows of the table Python2017, printed by azure-table.
 
 use std::collections::BTreeMap;
 

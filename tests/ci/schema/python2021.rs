@@ -1,4 +1,4 @@
-// The columns of 89 rows of the table Python2021, printed by azure-table.
+// The columns of all 89 rows of the table Python2021, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 9 rows of the table Timeline, printed by azure-table.
+// The columns of all 9 rows of the table Timeline, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The columns of 2 rows of the table Wide, printed by azure-table.
+// The columns of all 2 rows of the table Wide, printed by azure-table.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! `--dry-run`: the numbers of a pass.
 
-use azure_table_client::{Dialect, EntityKey, Operation};
+use azure_table_client::{EntityKey, Operation};
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 
 use super::deletions::Deletions;
@@ -41,7 +41,6 @@ pub(super) async fn run(
     let requests = requests
         // The pass reads the time of the source.
         .with(Operation::Query, 1)
-        .with(Operation::GetTable, (dialect == Dialect::CosmosDb).into())
         .and(Requests::sent(&globals.connection.requests));
     let mut out = Out::new();
     out.put(&format!("{text} in one pass\n{}", requests.estimate()))?;
