@@ -1,7 +1,7 @@
 //! `live`: everything that the workspace can check on a real account, with a question before and a report after.
 //!
-//! Each module uses only modules to its left: `(account, part, redaction) <- (clean_up, plan) <- (behaviors, cases,
-//! entra, lost_responses, secondary, throttling) <- report <- sections`.
+//! Each module uses only modules to its left: `(account, panics, part, redaction, settings) <- (clean_up, plan) <-
+//! (behaviors, cases, entra, lost_responses, secondary, throttling) <- report <- sections`.
 
 mod account;
 mod behaviors;
@@ -9,12 +9,14 @@ mod cases;
 mod clean_up;
 mod entra;
 mod lost_responses;
+mod panics;
 mod part;
 mod plan;
 mod redaction;
 mod report;
 mod secondary;
 mod sections;
+mod settings;
 mod throttling;
 
 use std::io::{BufRead as _, IsTerminal as _};
@@ -24,10 +26,11 @@ use crate::signals::Signals;
 use crate::wire::Server;
 
 use self::account::Account;
-use self::clean_up::Settings;
+use self::panics::QuietPanics;
 use self::plan::Plan;
 use self::redaction::Redaction;
 use self::report::Report;
+use self::settings::Settings;
 
 pub use self::plan::Section;
 
@@ -51,6 +54,8 @@ pub struct Options {
     pub yes: bool,
     /// Names the account in the report.
     pub name_account: bool,
+    /// Restores the settings of the service from this file, and runs nothing.
+    pub restore_settings: Option<PathBuf>,
 }
 
 /// The end of a run.
@@ -70,30 +75,50 @@ pub enum Ending {
 /// The user declined, the account cannot be used, or the report cannot be written.
 pub async fn run(options: Options, print: &dyn Fn(&str)) -> Result<Ending, String> {
     let redaction = Redaction::new(&options.server, options.name_account);
+    let result = Box::pin(run_redacted(options, &redaction, print)).await;
+    result.map_err(|error| redaction.apply(&error))
+}
+
+async fn run_redacted(
+    options: Options,
+    redaction: &Redaction,
+    print: &dyn Fn(&str),
+) -> Result<Ending, String> {
+    let _quiet = QuietPanics::install();
     let (sections, report_path) = (options.sections.clone(), options.report.clone());
-    let account = Account::new(options).map_err(|error| redaction.apply(&error))?;
-    let plan = Plan::new(&sections, &account.server)?;
+    let restored = options.restore_settings.clone();
+    let account = Account::new(options)?;
     let say = |text: &str| print(&redaction.apply(text));
+    if let Some(path) = restored {
+        Settings::of_file(&path)?.write(&account.server).await?;
+        say(&format!("the settings are restored; {} is not needed any more\n", path.display()));
+        return Ok(Ending::Passed);
+    }
+    let plan = Plan::new(&sections, &account.server)?;
     ask(&plan, &account, print, &say)?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
-    account.check().await.map_err(|error| redaction.apply(&error))?;
-    let settings = Settings::read(&account).await.map_err(|error| redaction.apply(&error))?;
+    account.check().await?;
+    let changes_settings = plan.changes_settings();
+    let settings =
+        if changes_settings { Some(Settings::keep(&account.server).await?) } else { None };
     let mut report = Report::new(&account);
     let is_interrupted = tokio::select! {
-        () = sections::run(&plan, &account, &redaction, &mut report, &say) => false,
+        () = sections::run(&plan, &account, redaction, &mut report, &say) => false,
         () = signals.next() => true,
     };
     if is_interrupted {
-        say("stopping: the tables are removed; press Ctrl-C again to end at once\n");
+        say(
+            "stopping: settings are restored and tables removed; press Ctrl-C again to end at once\n",
+        );
     }
-    let left = tokio::select! {
-        left = clean_up::run(&account, &settings) => left,
-        () = signals.next() => vec![format!("tables that begin with {}", account.server.prefix)],
+    let cleaned = panics::caught(clean_up::run(&account, settings.as_ref(), is_interrupted));
+    report.left = tokio::select! {
+        left = cleaned => left.unwrap_or_else(|panic| remainder(&account, changes_settings, &panic)),
+        () = signals.next() => remainder(&account, changes_settings, "stopped by a second signal"),
     };
-    for name in &left {
-        say(&format!("not removed: {name}\n"));
+    for name in &report.left {
+        say(&format!("not removed or restored: {name}\n"));
     }
-    report.left = left;
     if is_interrupted {
         return Ok(Ending::Interrupted);
     }
@@ -102,6 +127,13 @@ pub async fn run(options: Options, print: &dyn Fn(&str)) -> Result<Ending, Strin
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     say(&format!("report: {}\n", path.display()));
     Ok(if report.is_passed() { Ending::Passed } else { Ending::Failed })
+}
+
+/// What may remain after a clean-up that did not end.
+fn remainder(account: &Account, changes_settings: bool, reason: &str) -> Vec<String> {
+    let settings = changes_settings.then(|| settings::left(reason));
+    let tables = format!("tables that begin with {} ({reason})", account.server.prefix);
+    settings.into_iter().chain([tables]).collect()
 }
 
 /// Asks the user, who sees the account's name. Only the lines of an unattended run are without it.

@@ -2,6 +2,8 @@
 
 mod check;
 mod json;
+#[cfg(feature = "live")]
+pub(crate) mod properties;
 mod request;
 mod setup;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Ctrl-C, and SIGTERM on Unix.
+//! Ctrl-C, and SIGTERM and SIGHUP on Unix.
 
 use std::io;
 
@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
 }
 
 #[cfg(unix)]
@@ -18,7 +19,8 @@ impl Signals {
     /// Handles the signals from now on: they do not end the program by themselves.
     pub fn listen() -> io::Result<Self> {
         let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { interrupt, terminate, hang_up: signal(SignalKind::hangup())? })
     }
 
     /// Waits for the next signal.
@@ -26,6 +28,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => (),
             _ = self.terminate.recv() => (),
+            _ = self.hang_up.recv() => (),
         }
     }
 }

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use azure_table_client::TableServiceClient;
+use azure_table_client::client::{CorsRule, ServiceProperties};
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
 /// The arguments of the emulator, one in a line.
 const ARGUMENTS: &str = "AZURE_TABLE_LIVE_TESTS_EMULATOR";
 const ACCOUNT: &str = "planted";
+const SETTINGS: &str = "azure-table-conformance-settings.xml";
 /// The known differences of the emulator.
 const STORAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/differences/emulator.tsv");
 const COSMOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/differences/emulator-cosmos.tsv");
@@ -76,10 +78,20 @@ impl Emulator {
         command
     }
 
+    fn service(&self) -> TableServiceClient {
+        TableServiceClient::from_connection_string(&self.connection_string()).unwrap()
+    }
+
     fn tables(&self) -> Vec<String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let service = TableServiceClient::from_connection_string(&self.connection_string());
-        runtime.block_on(async { service.unwrap().list_tables().await }).unwrap()
+        block_on(async { self.service().list_tables().await }).unwrap()
+    }
+
+    fn settings(&self) -> ServiceProperties {
+        block_on(async { self.service().properties().await }).unwrap()
+    }
+
+    fn set_settings(&self, settings: &ServiceProperties) {
+        block_on(async { self.service().set_properties(settings).await }).unwrap();
     }
 }
 
@@ -88,6 +100,11 @@ impl Drop for Emulator {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(future)
 }
 
 /// A folder that is removed on drop.
@@ -195,6 +212,70 @@ fn https_with_a_token() {
     for secret in [&*token, &*key(), "sig=", ACCOUNT] {
         assert!(!report.contains(secret) && !out.contains(secret), "{secret}");
     }
+}
+
+/// The settings from before a run.
+fn own_settings() -> ServiceProperties {
+    let rule = CorsRule {
+        allowed_origins: vec!["https://own.example".to_owned()],
+        allowed_methods: vec!["GET".to_owned()],
+        ..CorsRule::default()
+    };
+    ServiceProperties { cors: Some(vec![rule]), ..ServiceProperties::default() }
+}
+
+/// Sends a signal to a run that has changed the settings of the service. Returns the settings from before.
+#[cfg(unix)]
+fn stop_with_changed_settings(
+    emulator: &Emulator,
+    folder: &Folder,
+    signal: &str,
+) -> (ServiceProperties, Output) {
+    emulator.set_settings(&own_settings());
+    let before = emulator.settings();
+    let arguments = ["--yes", "--only", "cases"];
+    let mut child = emulator.live(folder, &arguments).spawn().unwrap();
+    while emulator.settings() == before {
+        assert_eq!(child.try_wait().unwrap(), None, "the settings were never changed");
+    }
+    assert!(
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success()
+    );
+    (before, child.wait_with_output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_restores_the_settings() {
+    let folder = Folder::new("settings");
+    for signal in ["-INT", "-HUP"] {
+        let emulator = Emulator::start(&[]);
+        let (before, output) = stop_with_changed_settings(&emulator, &folder, signal);
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stdout));
+        assert_eq!(emulator.settings(), before);
+        assert!(!folder.0.join(SETTINGS).exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_restores_the_settings_after_a_kill() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("killed"));
+    let (before, _) = stop_with_changed_settings(&emulator, &folder, "-KILL");
+    let file = folder.0.join(SETTINGS);
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    emulator.set_settings(&ServiceProperties { cors: Some(Vec::new()), ..own_settings() });
+
+    let refused = emulator.live(&folder, &["--yes", "--only", "cases"]).output().unwrap();
+    let err = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{err}");
+    assert!(err.contains("live --restore-settings azure-table-conformance-settings.xml"), "{err}");
+
+    let restored = emulator.live(&folder, &["--restore-settings", SETTINGS]).output().unwrap();
+    assert_eq!(restored.status.code(), Some(0), "{}", text(&restored.stderr));
+    assert_eq!(emulator.settings(), before);
 }
 
 #[cfg(unix)]

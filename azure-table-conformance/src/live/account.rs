@@ -222,8 +222,16 @@ mod tests {
     fn account(endpoint: &str, name: &str) -> Account {
         let server = Server::new(endpoint, name, "a2V5").unwrap();
         let (known, sections) = (String::new(), Vec::new());
-        let (ca, report, yes, name_account) = (None, None, true, false);
-        let options = Options { server, ca, sections, known, report, yes, name_account };
+        let options = Options {
+            server,
+            ca: None,
+            sections,
+            known,
+            report: None,
+            yes: true,
+            name_account: false,
+            restore_settings: None,
+        };
         Account::new(options).unwrap()
     }
 

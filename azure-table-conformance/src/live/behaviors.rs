@@ -1,17 +1,15 @@
 //! The behaviors of the client. A panic is the failure of one behavior.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_client::transport::Transport;
-use futures_util::{FutureExt as _, StreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 
 use crate::client::{self, BEHAVIORS, Protocol, Target};
 
 use super::account::{Account, Counting};
+use super::panics;
 use super::part::Part;
 
 /// The behaviors at the same time.
@@ -28,10 +26,8 @@ pub(super) async fn run(account: &Account) -> Part {
     let is_left_out = |name: &str| target.left_out().any(|(_, names)| names.contains(&name));
     let selected: Vec<&str> =
         BEHAVIORS.iter().map(|it| it.name).filter(|name| !is_left_out(name)).collect();
-    let quiet = QuietPanics::install();
     let runs = selected.into_iter().map(|name| one(name, &target));
     let results: Vec<_> = stream::iter(runs).buffer_unordered(AT_ONCE).collect().await;
-    drop(quiet);
     for (name, result) in results {
         part.check(name, result);
     }
@@ -52,47 +48,8 @@ fn target(account: &Account) -> Target {
 }
 
 async fn one(name: &'static str, target: &Target) -> (&'static str, Result<(), String>) {
-    let caught = AssertUnwindSafe(client::run(name, target)).catch_unwind();
-    let result = match tokio::time::timeout(LIMIT, caught).await {
-        Ok(Ok(())) => Ok(()),
-        // The hook ran on this thread just before.
-        Ok(Err(panic)) => Err(format!("{}{}", message(&*panic), PLACE.take())),
-        Err(_) => Err(format!("it did not end within {} s", LIMIT.as_secs())),
-    };
-    (name, result)
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("it panicked").to_owned()
-}
-
-thread_local! {
-    /// The place of the last panic.
-    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Panics are not printed as long as this exists.
-struct QuietPanics;
-
-impl QuietPanics {
-    fn install() -> Self {
-        panic::set_hook(Box::new(|info| {
-            if let Some(at) = info.location() {
-                PLACE.set(format!(" (line {} of {})", at.line(), file_name(at.file())));
-            }
-        }));
-        Self
-    }
-}
-
-impl Drop for QuietPanics {
-    fn drop(&mut self) {
-        drop(panic::take_hook());
-    }
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
+    let caught = panics::caught(client::run(name, target));
+    let result = tokio::time::timeout(LIMIT, caught).await;
+    let late = |_| Err(format!("it did not end within {} s", LIMIT.as_secs()));
+    (name, result.unwrap_or_else(late))
 }

@@ -1,56 +1,48 @@
-//! Removes the tables of the run, and restores the settings of the service.
+//! Restores the settings of the service, and removes the tables of the run.
 
 use std::time::Duration;
 
-use azure_table_client::client::ServiceProperties;
-use azure_table_client::{Error, TableServiceClient};
+use azure_table_client::TableServiceClient;
 use futures_util::{StreamExt as _, stream};
 
 use super::account::{Account, chain};
+use super::settings::{self, Settings};
 
-/// The passes over the list of tables. A request that was cut may create one after the first pass.
-const PASSES: u32 = 3;
-const BETWEEN_PASSES: Duration = Duration::from_millis(500);
+/// The times before the passes over the list of tables. A request that was cut may create one after the first pass.
+const PASSES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(500)];
+/// The time before the further pass of a run that a signal stopped in the middle of its requests.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(5);
 const AT_ONCE: usize = 8;
 
-/// The settings of the service before the run; none of Cosmos DB.
-#[derive(Debug)]
-pub(super) struct Settings(Option<ServiceProperties>);
-
-impl Settings {
-    pub(super) async fn read(account: &Account) -> Result<Self, String> {
-        if account.is_cosmos() {
-            return Ok(Self(None));
-        }
-        let read = async { account.service()?.properties().await };
-        let read = read.await.map_err(|error| format!("service properties: {}", chain(&error)))?;
-        Ok(Self(Some(read)))
+/// Returns what could not be restored or removed, with the reasons.
+pub(super) async fn run(
+    account: &Account,
+    settings: Option<&Settings>,
+    is_interrupted: bool,
+) -> Vec<String> {
+    let mut left = Vec::new();
+    if let Some(settings) = settings
+        && let Err(error) = settings.restore(&account.server).await
+    {
+        left.push(settings::left(&error));
     }
-
-    async fn restore(&self, service: &TableServiceClient) -> Result<(), Error> {
-        let Some(before) = &self.0 else { return Ok(()) };
-        if service.properties().await? != *before {
-            service.set_properties(before).await?;
-        }
-        Ok(())
-    }
+    left.extend(match account.service() {
+        Ok(service) => tables(account, &service, is_interrupted).await,
+        Err(error) => vec![chain(&error)],
+    });
+    left
 }
 
-/// Returns what could not be removed or restored, with the reasons.
-pub(super) async fn run(account: &Account, settings: &Settings) -> Vec<String> {
-    let service = match account.service() {
-        Ok(service) => service,
-        Err(error) => return vec![chain(&error)],
-    };
+async fn tables(
+    account: &Account,
+    service: &TableServiceClient,
+    is_interrupted: bool,
+) -> Vec<String> {
     let mut left = Vec::new();
-    for pass in 0..PASSES {
-        if pass > 0 {
-            tokio::time::sleep(BETWEEN_PASSES).await;
-        }
-        left = remove(account, &service).await;
-    }
-    if let Err(error) = settings.restore(&service).await {
-        left.push(format!("the settings of the service: {}", chain(&error)));
+    for wait in PASSES.into_iter().chain(is_interrupted.then_some(AFTER_INTERRUPTION)) {
+        tokio::time::sleep(wait).await;
+        left = remove(account, service).await;
     }
     left
 }

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, cases};
 use crate::run::Selection;
-use crate::wire::Server;
+use crate::wire::{Dialect, Server};
 
 use super::account::Kind;
 
@@ -81,6 +81,7 @@ pub(super) struct Plan {
     pub(super) sizes: Sizes,
     /// The requests of the cases.
     pub(super) case_requests: u64,
+    changes_settings: bool,
 }
 
 /// The requests of all behaviors, measured on the emulator.
@@ -109,7 +110,16 @@ impl Plan {
         let applies = |case: &Case| selection.has(case, server);
         let cases: Vec<Case> = all.into_iter().filter(applies).collect();
         let case_requests = cases.iter().map(requests_of).sum();
-        Ok(Self { sections, cases, sizes: Sizes::of_environment(), case_requests })
+        let has_settings = server.dialect == Dialect::Storage;
+        let changes_settings = has_settings
+            && [Section::Cases, Section::Behaviors].iter().any(|it| sections.contains(it));
+        let sizes = Sizes::of_environment();
+        Ok(Self { sections, cases, sizes, case_requests, changes_settings })
+    }
+
+    /// Whether checks of the run change the settings of the service.
+    pub(super) fn changes_settings(&self) -> bool {
+        self.changes_settings
     }
 
     /// The estimated requests, cost and time, as the object of a sentence.

@@ -21,13 +21,16 @@ pub(super) fn is_named(parser: &mut Parser) -> bool {
 pub(super) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     let mut given = Given { prefix: Some("live".to_owned()), ..Given::default() };
     let (mut sections, mut known, mut report) = (Vec::new(), String::new(), None);
-    let (mut yes, mut name_account) = (false, false);
+    let (mut yes, mut name_account, mut restore_settings) = (false, false, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::LiveHelp),
             Arg::Long("only") => sections.push(section(&parser.value()?.string()?)?),
             Arg::Long("known") => known = list(&PathBuf::from(parser.value()?))?,
             Arg::Long("report") => report = Some(PathBuf::from(parser.value()?)),
+            Arg::Long("restore-settings") => {
+                restore_settings = Some(PathBuf::from(parser.value()?));
+            }
             Arg::Long("yes") => yes = true,
             Arg::Long("name-account") => name_account = true,
             Arg::Long(name) => {
@@ -39,7 +42,8 @@ pub(super) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     }
     let ca = given.pem()?;
     let server = given.server()?;
-    let options = Options { server, ca, sections, known, report, yes, name_account };
+    let options =
+        Options { server, ca, sections, known, report, yes, name_account, restore_settings };
     Ok(Command::Live(Box::new(options)))
 }
 
