@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use crate::signals::Signals;
 use crate::wire::Server;
 
-use self::account::Account;
+use self::account::{Account, Kind};
 use self::panics::QuietPanics;
 use self::plan::Plan;
 use self::redaction::Redaction;
@@ -54,6 +54,8 @@ pub struct Options {
     pub yes: bool,
     /// Names the account in the report.
     pub name_account: bool,
+    /// Runs the checks that change the settings of the service on an account, too; on an emulator, they always run.
+    pub change_settings: bool,
     /// Restores the settings of the service from this file, and runs nothing.
     pub restore_settings: Option<PathBuf>,
 }
@@ -86,22 +88,36 @@ async fn run_redacted(
 ) -> Result<Ending, String> {
     let _quiet = QuietPanics::install();
     let (sections, report_path) = (options.sections.clone(), options.report.clone());
+    let may_change_settings = options.change_settings;
     let restored = options.restore_settings.clone();
     let account = Account::new(options)?;
     let say = |text: &str| print(&redaction.apply(text));
     if let Some(path) = restored {
         Settings::of_file(&path)?.write(&account.server).await?;
+        account.unlock().await?;
         say(&format!("the settings are restored; {} is not needed any more\n", path.display()));
         return Ok(Ending::Passed);
     }
-    let plan = Plan::new(&sections, &account.server)?;
+    let may_change_settings = may_change_settings || account.kind() == Kind::Emulator;
+    let plan = Plan::new(&sections, &account.server, may_change_settings)?;
     ask(&plan, &account, print, &say)?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     account.check().await?;
-    let changes_settings = plan.changes_settings();
-    let settings =
-        if changes_settings { Some(Settings::keep(&account.server).await?) } else { None };
-    let mut report = Report::new(&account);
+    if plan.changes_settings {
+        Settings::check_file()?;
+    }
+    account.lock().await?;
+    let changes_settings = plan.changes_settings;
+    let kept =
+        if changes_settings { Settings::keep(&account.server).await.map(Some) } else { Ok(None) };
+    let settings = match kept {
+        Ok(settings) => settings,
+        Err(error) => {
+            account.unlock().await?;
+            return Err(error);
+        }
+    };
+    let mut report = Report::new(&account, !sections.is_empty());
     let is_interrupted = tokio::select! {
         () = sections::run(&plan, &account, redaction, &mut report, &say) => false,
         () = signals.next() => true,
@@ -123,9 +139,9 @@ async fn run_redacted(
         return Ok(Ending::Interrupted);
     }
     let path = report_path.unwrap_or_else(|| report.default_path());
-    let text = redaction.apply(&report.to_markdown(&account));
+    let text = report.to_markdown(&account, redaction);
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    say(&format!("report: {}\n", path.display()));
+    say(&format!("{}\nreport: {}\n", report.result(), path.display()));
     Ok(if report.is_passed() { Ending::Passed } else { Ending::Failed })
 }
 
@@ -133,7 +149,7 @@ async fn run_redacted(
 fn remainder(account: &Account, changes_settings: bool, reason: &str) -> Vec<String> {
     let settings = changes_settings.then(|| settings::left(reason));
     let tables = format!("tables that begin with {} ({reason})", account.server.prefix);
-    settings.into_iter().chain([tables]).collect()
+    settings.into_iter().chain([tables, format!("table {}", account.lock)]).collect()
 }
 
 /// Asks the user, who sees the account's name. Only the lines of an unattended run are without it.
@@ -151,7 +167,13 @@ fn ask(
     if !std::io::stdin().is_terminal() {
         return Err("without a terminal, live needs --yes".to_owned());
     }
-    print(&format!("This run sends {estimate} to {}. Continue? [y/N] ", account.server.endpoint()));
+    let endpoint = account.server.endpoint();
+    let changed = if plan.changes_settings {
+        " It changes the CORS rules and the settings of logging and metrics for some minutes."
+    } else {
+        ""
+    };
+    print(&format!("This run sends {estimate} to {endpoint}.{changed} Continue? [y/N] "));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(|error| format!("input: {error}"))?;

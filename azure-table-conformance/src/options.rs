@@ -6,7 +6,7 @@ mod live;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use azure_table_conformance::{Dialect, Server};
+use azure_table_conformance::{Dialect, Server, ServerError};
 use lexopt::{Arg, Parser, ValueExt as _};
 
 /// The help of the program.
@@ -182,7 +182,7 @@ impl Given {
             let text = std::env::var(VARIABLE)
                 .map_err(|_| error(format!("--endpoint is missing, and {VARIABLE} is not set")))?;
             return Server::from_connection_string(&text)
-                .map_err(|it| error(format!("{VARIABLE}: {it}")));
+                .map_err(|it| error(format!("{VARIABLE}: {}", without_host(it))));
         };
         let key = self.key.as_deref().ok_or_else(|| error("--key is missing".to_owned()))?;
         let account = self.account.as_deref().unwrap_or_else(|| account_of(endpoint));
@@ -191,6 +191,14 @@ impl Given {
 }
 
 const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// The variable is often a secret of a workflow, whose log does not show the host.
+fn without_host(error: ServerError) -> ServerError {
+    match error {
+        ServerError::Endpoint(_, reason) => ServerError::Endpoint(String::new(), reason),
+        other => other,
+    }
+}
 
 /// The account in the path of an emulator's URL, or in the host.
 fn account_of(endpoint: &str) -> &str {
@@ -246,6 +254,14 @@ mod tests {
             assert!(message.contains(reason), "{arguments}: {message}");
             assert!(!message.contains("c2Vj") && !message.contains("secret"), "{message}");
         }
+    }
+
+    #[test]
+    fn errors_of_the_variable_have_no_host() {
+        let text = "AccountName=mine;AccountKey=a2V5;TableEndpoint=https://mine.example/?a=b";
+        let error = Server::from_connection_string(text).unwrap_err();
+        assert!(error.to_string().contains("mine.example"), "{error}");
+        assert_eq!(without_host(error).to_string(), "endpoint: it must not have a query");
     }
 
     #[test]

@@ -164,6 +164,7 @@ fn the_dialect_of_storage_over_http() {
     let output = emulator.live(&folder, &["--yes", "--known", STORAGE]).output().unwrap();
     let report = passed(&emulator, &folder, &output, &[]);
     assert!(report.contains("| entra | skipped: tokens need HTTPS |"), "{report}");
+    assert!(report.contains("- Result: passed, 1 section skipped\n"), "{report}");
     assert!(report.contains("| secondary | passed | 3 |"), "{report}");
     assert!(report.contains("### Open points, and the responses of this server"), "{report}");
     assert!(report.contains("48 writes: "), "{report}");
@@ -285,7 +286,7 @@ fn a_signal_leaves_no_table() {
     for (signal, section) in [("-INT", "cases"), ("-TERM", "behaviors")] {
         let emulator = Emulator::start(&[]);
         let child = emulator.live(&folder, &["--yes", "--only", section]).spawn().unwrap();
-        while emulator.tables().is_empty() {
+        while emulator.tables().iter().all(|name| name == "livelock") {
             std::thread::yield_now();
         }
         let id = child.id().to_string();
@@ -294,6 +295,26 @@ fn a_signal_leaves_no_table() {
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stdout));
         assert_eq!(emulator.tables(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn a_named_section_that_is_skipped_fails() {
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("skipped"));
+    let output = emulator.live(&folder, &["--yes", "--only", "entra"]).output().unwrap();
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("failed, 1 section skipped"), "{out}");
+}
+
+#[test]
+fn a_second_run_is_refused() {
+    let (emulator, folder) = (Emulator::start(&[]), Folder::new("second"));
+    block_on(async { emulator.service().create_table("livelock").await }).unwrap();
+    let output = emulator.live(&folder, &["--yes"]).output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("the table livelock exists") && err.contains("delete the table"), "{err}");
+    assert_eq!(emulator.tables(), ["livelock"]);
 }
 
 #[test]

@@ -53,12 +53,15 @@ pub(super) struct Account {
     pub(super) transport: Arc<Counting>,
     /// The list of the cases that are expected to differ.
     pub(super) known: String,
+    /// The table that exists as long as a run does.
+    pub(super) lock: String,
     /// No question is asked.
     pub(super) is_confirmed: bool,
 }
 
 impl Account {
     pub(super) fn new(options: Options) -> Result<Self, String> {
+        let lock = format!("{}lock", options.server.prefix);
         let mut server = unique_prefix(options.server)?;
         if is_cosmos(&server.host) {
             server = server.dialect(wire::Dialect::Cosmos);
@@ -68,7 +71,7 @@ impl Account {
         }
         let transport = Arc::new(Counting::new(options.ca.as_deref())?);
         let known = options.known;
-        Ok(Self { server, transport, known, is_confirmed: options.yes })
+        Ok(Self { server, transport, known, lock, is_confirmed: options.yes })
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -124,6 +127,27 @@ impl Account {
     /// The name of a table of this run.
     pub(super) fn table_name(&self, word: &str) -> String {
         format!("{}{word}", self.server.prefix)
+    }
+
+    /// Creates the table that refuses a second run: each would restore settings that the other has changed.
+    pub(super) async fn lock(&self) -> Result<(), String> {
+        let created = async { self.service()?.create_table(&self.lock).await };
+        created.await.map(drop).map_err(|error| match error.status() {
+            Some(409) => format!(
+                "the table {} exists: another run uses the account, or one was killed. If none runs, delete the \
+                 table: {}",
+                self.lock,
+                chain(&error)
+            ),
+            _ => format!("the table {}: {}", self.lock, chain(&error)),
+        })
+    }
+
+    /// Permits the next run.
+    pub(super) async fn unlock(&self) -> Result<(), String> {
+        let deleted = async { self.service()?.delete_table_if_exists(&self.lock).await };
+        let deleted = deleted.await.map(drop);
+        deleted.map_err(|error| format!("table {}: {}", self.lock, chain(&error)))
     }
 
     /// Sends a first request, so that a wrong address or key ends the run before it begins.
@@ -230,6 +254,7 @@ mod tests {
             report: None,
             yes: true,
             name_account: false,
+            change_settings: false,
             restore_settings: None,
         };
         Account::new(options).unwrap()

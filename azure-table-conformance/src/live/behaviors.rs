@@ -10,20 +10,28 @@ use crate::client::{self, BEHAVIORS, Protocol, Target};
 
 use super::account::{Account, Counting};
 use super::panics;
-use super::part::Part;
+use super::part::{CHANGES_SETTINGS, Part};
+use super::plan::Plan;
 
+/// The behavior that changes the settings of the service.
+const SETTINGS: &str = "service::settings";
 /// The behaviors at the same time.
 const AT_ONCE: usize = 4;
 /// The time limit of a behavior.
 const LIMIT: Duration = Duration::from_secs(180);
 
-pub(super) async fn run(account: &Account) -> Part {
+pub(super) async fn run(plan: &Plan, account: &Account) -> Part {
     let target = target(account);
     let mut part = Part::default();
     for (reason, names) in target.left_out() {
         part.left_out.extend(names.iter().map(|name| ((*name).to_owned(), reason.to_owned())));
     }
-    let is_left_out = |name: &str| target.left_out().any(|(_, names)| names.contains(&name));
+    let is_settings = |name: &str| name == SETTINGS && !plan.changes_settings;
+    let is_left_out =
+        |name: &str| target.left_out().any(|(_, names)| names.contains(&name)) || is_settings(name);
+    if is_settings(SETTINGS) && !account.is_cosmos() {
+        part.left_out.push((SETTINGS.to_owned(), CHANGES_SETTINGS.to_owned()));
+    }
     let selected: Vec<&str> =
         BEHAVIORS.iter().map(|it| it.name).filter(|name| !is_left_out(name)).collect();
     let runs = selected.into_iter().map(|name| one(name, &target));

@@ -4,7 +4,7 @@ use crate::report::{CaseResult, Outcome};
 use crate::run::{Run, Selection};
 
 use super::account::Account;
-use super::part::{Failure, Part};
+use super::part::{CHANGES_SETTINGS, Failure, Part};
 use super::plan::Plan;
 
 pub(super) async fn run(plan: &Plan, account: &Account) -> Part {
@@ -17,6 +17,8 @@ pub(super) async fn run(plan: &Plan, account: &Account) -> Part {
         .filter_map(|(name, outcome)| outcome.starts_with("differs").then_some(name))
         .collect();
     let mut part = Part { requests: plan.case_requests, ..Part::default() };
+    let reason = || CHANGES_SETTINGS.to_owned();
+    part.left_out.extend(plan.left_out.iter().map(|name| (name.clone(), reason())));
     for result in report.results {
         let is_known = known.contains(&result.name.as_str());
         add(&mut part, result, is_known);

@@ -31,6 +31,7 @@ pub(super) async fn run(
         Ok(service) => tables(account, &service, is_interrupted).await,
         Err(error) => vec![chain(&error)],
     });
+    left.extend(account.unlock().await.err());
     left
 }
 

@@ -12,11 +12,22 @@ use azure_table_client::{DynamicEntity, Error, TableClient, TableServiceClient};
 
 use super::account::{Account, chain};
 use super::part::Part;
-use super::redaction::Redaction;
+use super::redaction::{Redaction, Secrets};
 
 const TOKEN: &str = "AZURE_TABLE_LIVE_TOKEN";
 /// The lifetime of what the section requests or assumes.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
+/// The hosts of Azure, as ends of names.
+const SUFFIXES: [&str; 8] = [
+    ".table.core.windows.net",
+    ".table.core.chinacloudapi.cn",
+    ".table.core.usgovcloudapi.net",
+    ".table.cosmos.azure.com",
+    ".table.cosmosdb.azure.com",
+    ".table.cosmos.azure.cn",
+    ".table.cosmosdb.azure.cn",
+    ".table.cosmos.azure.us",
+];
 const HINT: &str = "sign in with `az login`, or set AZURE_TABLE_LIVE_TOKEN";
 
 pub(super) async fn run(account: &Account, redaction: &Redaction) -> Part {
@@ -29,11 +40,15 @@ pub(super) async fn run(account: &Account, redaction: &Redaction) -> Part {
     };
     let (service, table) = match table(account, credential.into()) {
         Ok(both) => both,
-        Err(error) => return Part::skipped(chain(&error)),
+        Err(error) => {
+            let mut part = Part::default();
+            part.check("a client by token", Err(chain(&error)));
+            return part;
+        }
     };
     match table.create().await {
         Ok(_) => {}
-        Err(error) if matches!(error.status(), Some(401 | 403)) => {
+        Err(error) if is_permission(&error) => {
             let reason = "the identity of the token may not use the tables of the account";
             return Part::skipped(format!("{reason}: {}", chain(&error)));
         }
@@ -65,7 +80,7 @@ async fn checks(
     }
     let signed = match delegated(account, redaction, service, table.name()).await {
         Ok(signed) => signed,
-        Err(error) if matches!(error.status(), Some(401 | 403)) => {
+        Err(error) if is_permission(&error) => {
             let reason = format!("the identity may not request a key: {}", chain(&error));
             part.left_out.push(("user delegation SAS".to_owned(), reason));
             return part;
@@ -90,6 +105,13 @@ async fn checks(
 #[expect(clippy::needless_pass_by_value, reason = "the form of map_err")]
 fn text(error: Error) -> String {
     chain(&error)
+}
+
+/// Whether the identity lacks a role. Any other refusal is a failure.
+fn is_permission(error: &Error) -> bool {
+    let code = error.code().map(ToString::to_string).unwrap_or_default();
+    error.status() == Some(403)
+        && ["AuthorizationPermissionMismatch", "AuthorizationFailure"].contains(&code.as_str())
 }
 
 type Table = TableClient<DynamicEntity>;
@@ -127,13 +149,47 @@ async fn credential(
         redaction.add(&token);
         return Ok(Arc::new(Given(token)));
     }
+    if !is_azure(&account.server.host) {
+        return Err("tokens of developer tools are sent to hosts of Azure only".to_owned());
+    }
     let credential: Arc<dyn TokenCredential> =
         DeveloperToolsCredential::new(None).map_err(|error| chain(&error))?;
     let service = if account.is_cosmos() { "cosmos" } else { "storage" };
     let scope = format!("https://{service}.azure.com/.default");
-    let token = credential.get_token(&[&scope], None).await.map_err(|error| chain(&error))?;
-    redaction.add(token.token.secret());
+    let credential = Arc::new(Recorded { inner: credential, secrets: redaction.secrets() });
+    credential.get_token(&[&scope], None).await.map_err(|error| chain(&error))?;
     Ok(credential)
+}
+
+/// Adds each token to those that no text may have.
+struct Recorded {
+    inner: Arc<dyn TokenCredential>,
+    secrets: Secrets,
+}
+
+impl std::fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recorded(…)")
+    }
+}
+
+#[async_trait::async_trait]
+impl TokenCredential for Recorded {
+    async fn get_token(
+        &self,
+        scopes: &[&str],
+        options: Option<TokenRequestOptions<'_>>,
+    ) -> azure_core::Result<AccessToken> {
+        let token = self.inner.get_token(scopes, options).await?;
+        self.secrets.add(token.token.secret());
+        Ok(token)
+    }
+}
+
+/// Whether the host has a suffix of Azure Storage or of Azure Cosmos DB.
+fn is_azure(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    SUFFIXES.iter().any(|suffix| host.ends_with(suffix))
 }
 
 /// The token of the variable.
@@ -155,5 +211,26 @@ impl TokenCredential for Given {
         // Its lifetime is not known; the run is shorter.
         let expires = OffsetDateTime::from(SystemTime::now() + LIFETIME);
         Ok(AccessToken::new(self.0.clone(), expires))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_developer_tools_go_to_azure_only() {
+        for (host, is_sent) in [
+            ("mine.table.core.windows.net", true),
+            ("MINE.table.CORE.windows.net", true),
+            ("mine-secondary.table.core.chinacloudapi.cn", true),
+            ("mine.table.cosmos.azure.com", true),
+            ("mine.table.core.windows.net.example", false),
+            ("core.windows.net.evil", false),
+            ("evilcore.windows.net", false),
+            ("127.0.0.1", false),
+        ] {
+            assert_eq!(is_azure(host), is_sent, "{host}");
+        }
     }
 }

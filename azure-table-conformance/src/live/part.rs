@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use super::redaction::Redaction;
+
+/// The reason for which a check that changes the settings of the service does not run.
+pub(super) const CHANGES_SETTINGS: &str =
+    "it changes the settings of the service, which needs --change-settings";
+
 /// The results of a section.
 #[derive(Debug, Default)]
 pub(super) struct Part {
@@ -45,6 +51,28 @@ impl Part {
             }
         }
         true
+    }
+
+    /// The texts of the section without secrets and names.
+    pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
+        let clean = |text: &String| redaction.apply(text);
+        let pairs = |list: &[(String, String)]| {
+            list.iter().map(|(name, text)| (clean(name), clean(text))).collect()
+        };
+        let failures = self.failures.iter().map(|failure| Failure {
+            name: clean(&failure.name),
+            details: failure.details.iter().map(|(name, text)| (*name, clean(text))).collect(),
+        });
+        Self {
+            passed: self.passed,
+            failures: failures.collect(),
+            left_out: pairs(&self.left_out),
+            settled: pairs(&self.settled),
+            figures: self.figures.iter().map(clean).collect(),
+            skipped: self.skipped.as_ref().map(clean),
+            requests: self.requests,
+            elapsed: self.elapsed,
+        }
     }
 
     /// The section in a few words.

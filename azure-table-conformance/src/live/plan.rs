@@ -81,7 +81,10 @@ pub(super) struct Plan {
     pub(super) sizes: Sizes,
     /// The requests of the cases.
     pub(super) case_requests: u64,
-    changes_settings: bool,
+    /// Whether checks of the run change the settings of the service.
+    pub(super) changes_settings: bool,
+    /// The cases that would do so without the consent of the user.
+    pub(super) left_out: Vec<String>,
 }
 
 /// The requests of all behaviors, measured on the emulator.
@@ -100,7 +103,11 @@ const USD_OF_A_TRANSACTION: f64 = 0.05 / 10_000.0;
 const USD_OF_TEN_UNITS: f64 = 10.0 * 0.30 / 1_000_000.0;
 
 impl Plan {
-    pub(super) fn new(sections: &[Section], server: &Server) -> Result<Self, String> {
+    pub(super) fn new(
+        sections: &[Section],
+        server: &Server,
+        may_change_settings: bool,
+    ) -> Result<Self, String> {
         let sections = match sections {
             [] => Section::ALL.to_vec(),
             some => Section::ALL.into_iter().filter(|section| some.contains(section)).collect(),
@@ -108,18 +115,16 @@ impl Plan {
         let all = cases().map_err(|error| error.to_string())?;
         let selection = Selection::default();
         let applies = |case: &Case| selection.has(case, server);
-        let cases: Vec<Case> = all.into_iter().filter(applies).collect();
+        let cases = all.into_iter().filter(applies);
+        let (left_out, cases): (Vec<Case>, Vec<Case>) =
+            cases.partition(|case| case.restores_properties && !may_change_settings);
+        let left_out = left_out.into_iter().map(|case| case.name).collect();
         let case_requests = cases.iter().map(requests_of).sum();
-        let has_settings = server.dialect == Dialect::Storage;
+        let has_settings = may_change_settings && server.dialect == Dialect::Storage;
         let changes_settings = has_settings
             && [Section::Cases, Section::Behaviors].iter().any(|it| sections.contains(it));
         let sizes = Sizes::of_environment();
-        Ok(Self { sections, cases, sizes, case_requests, changes_settings })
-    }
-
-    /// Whether checks of the run change the settings of the service.
-    pub(super) fn changes_settings(&self) -> bool {
-        self.changes_settings
+        Ok(Self { sections, cases, sizes, case_requests, changes_settings, left_out })
     }
 
     /// The estimated requests, cost and time, as the object of a sentence.
@@ -194,7 +199,7 @@ mod tests {
 
     fn plan(sections: &[Section]) -> Plan {
         let server = Server::new("https://mine.table.core.windows.net", "mine", "a2V5").unwrap();
-        Plan::new(sections, &server).unwrap()
+        Plan::new(sections, &server, true).unwrap()
     }
 
     #[test]
@@ -207,6 +212,15 @@ mod tests {
             let (usd, _) = plan.usd(kind).unwrap();
             assert!((0.01..1.0).contains(&usd), "{kind:?}: {usd}");
         }
+    }
+
+    #[test]
+    fn without_consent_no_case_changes_settings() {
+        let server = Server::new("https://mine.table.core.windows.net", "mine", "a2V5").unwrap();
+        let careful = Plan::new(&[], &server, false).unwrap();
+        assert!(!careful.changes_settings && plan(&[]).changes_settings);
+        assert!(!careful.left_out.is_empty() && plan(&[]).left_out.is_empty());
+        assert!(careful.cases.iter().all(|case| !case.restores_properties));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Removes secrets, and the account's name and host, from every text that leaves the program.
 
-use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::wire::Server;
 
@@ -13,7 +13,25 @@ const SIGNATURE: usize = 43;
 pub(super) struct Redaction {
     /// Texts and their replacements, the longest first.
     names: Vec<(String, &'static str)>,
-    secrets: RefCell<Vec<String>>,
+    secrets: Secrets,
+}
+
+/// The secrets that the run has received.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Arc<Mutex<Vec<String>>>);
+
+impl Secrets {
+    pub(super) fn add(&self, secret: &str) {
+        let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !secret.is_empty() && !secrets.iter().any(|known| known == secret) {
+            secrets.push(secret.to_owned());
+        }
+    }
+
+    fn remove_from(&self, text: &str) -> String {
+        let secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REMOVED))
+    }
 }
 
 impl Redaction {
@@ -27,21 +45,24 @@ impl Redaction {
             }
         }
         let key = server.key.to_base64();
-        Self { names, secrets: RefCell::new(vec![key.to_string()]) }
+        let secrets = Secrets::default();
+        secrets.add(&key);
+        Self { names, secrets }
     }
 
     /// Adds a secret that the run received.
     pub(super) fn add(&self, secret: &str) {
-        self.secrets.borrow_mut().push(secret.to_owned());
+        self.secrets.add(secret);
+    }
+
+    /// The list for secrets that arrive later.
+    pub(super) fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 
     /// Replaces all secrets and names.
     pub(super) fn apply(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in self.secrets.borrow().iter().filter(|secret| !secret.is_empty()) {
-            text = text.replace(secret.as_str(), REMOVED);
-        }
-        text = without_signatures(&text);
+        let mut text = without_signatures(&self.secrets.remove_from(text));
         for (name, replacement) in &self.names {
             text = replace_ignoring_case(&text, name, replacement);
         }
@@ -110,6 +131,14 @@ mod tests {
         let expected = "key [removed] for https://HOST/Tables: found in the request '[removed]', \
             sig=[removed]&sp=r, Bearer [removed], [removed], account ACCOUNT";
         assert_eq!(redaction.apply(&text), expected);
+    }
+
+    #[test]
+    fn secrets_are_removed_before_texts_are_shortened() {
+        let redaction = redaction(false);
+        redaction.secrets().add(&"later ".repeat(200));
+        let part = crate::live::part::Part::skipped(format!("{}!", "later ".repeat(200)));
+        assert_eq!(part.redacted(&redaction).skipped.as_deref(), Some("[removed]!"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::account::{Account, Kind};
 use super::part::Part;
 use super::plan::Section;
+use super::redaction::Redaction;
 
 /// The folder for reports that are committed.
 const FOLDER: &str = "docs/live";
@@ -20,16 +21,34 @@ pub(super) struct Report {
     pub(super) parts: Vec<(Section, Part)>,
     /// What could not be removed or restored.
     pub(super) left: Vec<String>,
+    /// Whether the user named the sections: one that is skipped is a failure then.
+    is_named: bool,
 }
 
 impl Report {
-    pub(super) fn new(account: &Account) -> Self {
+    pub(super) fn new(account: &Account, is_named: bool) -> Self {
         let kind = account.kind();
-        Self { kind, started: Utc::now(), parts: Vec::new(), left: Vec::new() }
+        Self { kind, started: Utc::now(), parts: Vec::new(), left: Vec::new(), is_named }
     }
 
     pub(super) fn is_passed(&self) -> bool {
-        self.left.is_empty() && self.parts.iter().all(|(_, part)| part.failures.is_empty())
+        let is_complete = !self.is_named || self.skipped() == 0;
+        let has_failures = self.parts.iter().any(|(_, part)| !part.failures.is_empty());
+        self.left.is_empty() && is_complete && !has_failures
+    }
+
+    fn skipped(&self) -> usize {
+        self.parts.iter().filter(|(_, part)| part.skipped.is_some()).count()
+    }
+
+    /// The run in a few words.
+    pub(super) fn result(&self) -> String {
+        let result = if self.is_passed() { "passed" } else { "failed" };
+        match self.skipped() {
+            0 => result.to_owned(),
+            1 => format!("{result}, 1 section skipped"),
+            some => format!("{result}, {some} sections skipped"),
+        }
     }
 
     /// The file of the report unless the user names one.
@@ -39,7 +58,12 @@ impl Report {
         if folder.is_dir() { folder.join(name) } else { name.into() }
     }
 
-    pub(super) fn to_markdown(&self, account: &Account) -> String {
+    /// The report without secrets and names. They are removed before a text is shortened.
+    pub(super) fn to_markdown(&self, account: &Account, redaction: &Redaction) -> String {
+        redaction.apply(&self.markdown(account, redaction))
+    }
+
+    fn markdown(&self, account: &Account, redaction: &Redaction) -> String {
         let mut text = self.heading(account);
         text.push_str(
             "\n| section | result | passed | failed | left out | requests | seconds |\n\
@@ -50,7 +74,7 @@ impl Report {
                 text,
                 "| {} | {} | {} | {} | {} | {} | {:.1} |",
                 section.name(),
-                cell(&part.result()),
+                cell(&redaction.apply(&part.result())),
                 part.passed,
                 part.failures.len(),
                 part.left_out.len(),
@@ -59,17 +83,17 @@ impl Report {
             );
         }
         for (section, part) in &self.parts {
-            text.push_str(&details(*section, part));
+            text.push_str(&details(*section, &part.redacted(redaction)));
         }
         if !self.left.is_empty() {
             text.push_str("\n## Not removed\n\n");
-            self.left.iter().for_each(|name| item(&mut text, "- ", name));
+            self.left.iter().for_each(|name| item(&mut text, "- ", &redaction.apply(name)));
         }
         text
     }
 
     fn heading(&self, account: &Account) -> String {
-        let result = if self.is_passed() { "passed" } else { "failed" };
+        let result = self.result();
         let server = account.transport.server.get().map_or("not named", String::as_str);
         format!(
             "# Live run: {}\n\n- Date: {}\n- Result: {result}\n- Program: azure-table-conformance {}\n\

@@ -12,12 +12,19 @@ pub(super) async fn run(account: &Account) -> Part {
     if account.is_cosmos() {
         return Part::skipped("Cosmos DB has no endpoint of a secondary");
     }
+    if let Err(error) = resolve(&account.server).await {
+        return Part::skipped(format!("the host of the secondary has no address: {error}"));
+    }
+    let mut part = Part::default();
     let stats = async { client(account, LocationMode::SecondaryOnly)?.stats().await };
     let stats = match stats.await {
         Ok(stats) => stats,
-        Err(error) => return Part::skipped(format!("no readable secondary: {}", chain(&error))),
+        Err(error) => {
+            part.check("the state of the replication", Err(chain(&error)));
+            return part;
+        }
     };
-    let mut part = Part { passed: 1, ..Part::default() };
+    part.passed += 1;
     part.figures.push(format!("the state of the replication is {}", stats.replication));
     let listed = async { client(account, LocationMode::SecondaryOnly)?.list_tables().await };
     let listed = listed.await.map(drop).map_err(|error| chain(&error));
@@ -41,6 +48,17 @@ fn endpoint(server: &Server) -> String {
         Some((first, rest)) => format!("{first}-secondary.{rest}"),
         None => format!("{endpoint}-secondary"),
     }
+}
+
+/// An account without a readable secondary has no name for one.
+async fn resolve(server: &Server) -> std::io::Result<()> {
+    let host = match endpoint(server).split_once("://") {
+        Some((_, rest)) if server.path.is_empty() => {
+            rest.split([':', '/']).next().unwrap_or_default().to_owned()
+        }
+        _ => server.host.clone(),
+    };
+    tokio::net::lookup_host((host, server.port)).await.map(drop)
 }
 
 /// Writes a row and reads it. The secondary may not have it yet: the primary is queried next.

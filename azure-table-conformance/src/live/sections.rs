@@ -33,7 +33,7 @@ pub(super) async fn run(
 async fn one(section: Section, plan: &Plan, account: &Account, redaction: &Redaction) -> Part {
     match section {
         Section::Cases => cases::run(plan, account).await,
-        Section::Behaviors => behaviors::run(account).await,
+        Section::Behaviors => behaviors::run(plan, account).await,
         Section::Entra => entra::run(account, redaction).await,
         Section::Secondary => secondary::run(account).await,
         Section::Throttling => throttling::run(account, plan.sizes).await,

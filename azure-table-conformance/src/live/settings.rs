@@ -1,7 +1,7 @@
 //! The settings of the service, which a run restores.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,15 +21,20 @@ const BETWEEN_READS: Duration = Duration::from_secs(1);
 pub(super) struct Settings(String);
 
 impl Settings {
+    /// Refuses to replace the file of a run that did not restore the settings.
+    pub(super) fn check_file() -> Result<(), String> {
+        if !Path::new(FILE).exists() {
+            return Ok(());
+        }
+        Err(format!(
+            "{FILE} exists: a run may not have restored the settings in it. Restore them by \
+             live --restore-settings {FILE}, then remove the file"
+        ))
+    }
+
     /// Reads the settings, and keeps them in the file.
     pub(super) async fn keep(server: &Server) -> Result<Self, String> {
-        let mut file = create().map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => format!(
-                "{FILE} exists: a run may not have restored the settings in it. Restore them by \
-                 live --restore-settings {FILE}, or remove the file"
-            ),
-            _ => format!("{FILE}: {error}"),
-        })?;
+        let mut file = create().map_err(|error| format!("{FILE}: {error}"))?;
         let kept = match properties::read(server).await {
             Ok(xml) => file.write_all(xml.as_bytes()).and_then(|()| file.sync_all()).map(|()| xml),
             Err(error) => Err(std::io::Error::other(format!("service properties: {error}"))),

@@ -22,6 +22,7 @@ pub(super) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     let mut given = Given { prefix: Some("live".to_owned()), ..Given::default() };
     let (mut sections, mut known, mut report) = (Vec::new(), String::new(), None);
     let (mut yes, mut name_account, mut restore_settings) = (false, false, None);
+    let mut change_settings = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::LiveHelp),
@@ -31,6 +32,7 @@ pub(super) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
             Arg::Long("restore-settings") => {
                 restore_settings = Some(PathBuf::from(parser.value()?));
             }
+            Arg::Long("change-settings") => change_settings = true,
             Arg::Long("yes") => yes = true,
             Arg::Long("name-account") => name_account = true,
             Arg::Long(name) => {
@@ -42,8 +44,17 @@ pub(super) fn parse(mut parser: Parser) -> Result<Command, lexopt::Error> {
     }
     let ca = given.pem()?;
     let server = given.server()?;
-    let options =
-        Options { server, ca, sections, known, report, yes, name_account, restore_settings };
+    let options = Options {
+        server,
+        ca,
+        sections,
+        known,
+        report,
+        yes,
+        name_account,
+        change_settings,
+        restore_settings,
+    };
     Ok(Command::Live(Box::new(options)))
 }
 

@@ -18,7 +18,7 @@ pub(super) async fn send(
 ) -> Result<Response, Outcome> {
     let line = sent.line();
     let response = match request::build(&sent, values) {
-        Ok(request) => connection.send(request).await,
+        Ok(request) => super::exchange(request, connection).await,
         Err(error) => Err(error),
     };
     let failure = match response {

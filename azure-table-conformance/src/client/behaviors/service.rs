@@ -1,6 +1,5 @@
 //! The settings of an account's service.
 
-use std::fmt::Debug;
 use std::time::Duration;
 
 use azure_table_client::auth::TablePermissions;
@@ -34,25 +33,41 @@ pub(crate) async fn settings(target: &Target) {
     assert_eq!(service.set_properties(&new).await.unwrap().status, 202);
     let read = || async { service.properties().await.unwrap() };
     let new = ServiceProperties { minute_metrics: before.minute_metrics, ..new };
-    settles(read, &new).await;
+    settles(read, &new, differing).await;
 
     let no_rules = ServiceProperties { cors: Some(Vec::new()), ..ServiceProperties::default() };
     service.set_properties(&no_rules).await.unwrap();
-    settles(read, &ServiceProperties { cors: no_rules.cors, ..new }).await;
+    settles(read, &ServiceProperties { cors: no_rules.cors, ..new }, differing).await;
     service.set_properties(&before).await.unwrap();
 }
 
 /// Reads until the service has applied a change, which takes up to 30 s on an account.
-async fn settles<T: PartialEq + Debug, F: Future<Output = T>>(read: impl Fn() -> F, expected: &T) {
+async fn settles<T: PartialEq, F: Future<Output = T>>(
+    read: impl Fn() -> F,
+    expected: &T,
+    shown: impl Fn(&T, &T) -> String,
+) {
     let end = Instant::now() + Duration::from_secs(40);
     loop {
         let found = read().await;
         if found == *expected {
             return;
         }
-        assert!(Instant::now() < end, "{found:?} instead of {expected:?}");
+        assert!(Instant::now() < end, "{}", shown(&found, expected));
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
+}
+
+/// The names of the settings that differ. Their values are those of the account.
+fn differing(found: &ServiceProperties, expected: &ServiceProperties) -> String {
+    let parts = [
+        ("logging", found.logging != expected.logging),
+        ("hour metrics", found.hour_metrics != expected.hour_metrics),
+        ("minute metrics", found.minute_metrics != expected.minute_metrics),
+        ("CORS rules", found.cors != expected.cors),
+    ];
+    let names = parts.into_iter().filter_map(|(name, differs)| differs.then_some(name));
+    format!("other settings than those that were set: {}", names.collect::<Vec<_>>().join(", "))
 }
 
 /// The client refuses invalid settings before a request is sent.
@@ -79,9 +94,10 @@ pub(crate) async fn access_policies(target: &Target) {
     }
     assert_eq!(table.set_access_policies(&policies).await.unwrap().status, 204);
     let read = || async { table.access_policies().await.unwrap() };
-    settles(read, &policies).await;
+    let shown = |found: &Vec<_>, expected: &Vec<_>| format!("{found:?} instead of {expected:?}");
+    settles(read, &policies, shown).await;
     table.set_access_policies(&[]).await.unwrap();
-    settles(read, &Vec::new()).await;
+    settles(read, &Vec::new(), shown).await;
     table.delete_table().await.unwrap();
     assert!(table.access_policies().await.unwrap_err().is_not_found());
 }
