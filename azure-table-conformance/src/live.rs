@@ -1,6 +1,6 @@
 //! `live`: everything that the workspace can check on a real account, with a question before and a report after.
 //!
-//! Each module uses only modules to its left: `(account, panics, part, redaction, settings) <- (clean_up, plan) <-
+//! Each module uses only modules to its left: `(account, panics, part, redaction, report_file, settings) <- (clean_up, plan) <-
 //! (behaviors, cases, entra, lost_responses, secondary, throttling) <- report <- sections`.
 
 mod account;
@@ -14,6 +14,7 @@ mod part;
 mod plan;
 mod redaction;
 mod report;
+mod report_file;
 mod secondary;
 mod sections;
 mod settings;
@@ -30,6 +31,7 @@ use self::panics::QuietPanics;
 use self::plan::Plan;
 use self::redaction::Redaction;
 use self::report::Report;
+use self::report_file::ReportFile;
 use self::settings::Settings;
 
 pub use self::plan::Section;
@@ -102,6 +104,11 @@ async fn run_redacted(
     let plan = Plan::new(&sections, &account.server, may_change_settings)?;
     ask(&plan, &account, print, &say)?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
+    let mut report = Report::new(&account, !sections.is_empty());
+    let mut file = match report_path {
+        Some(path) => ReportFile::named(&path)?,
+        None => ReportFile::create(&report.default_stem())?,
+    };
     account.check().await?;
     if plan.changes_settings {
         Settings::check_file()?;
@@ -117,7 +124,6 @@ async fn run_redacted(
             return Err(error);
         }
     };
-    let mut report = Report::new(&account, !sections.is_empty());
     let is_interrupted = tokio::select! {
         () = sections::run(&plan, &account, redaction, &mut report, &say) => false,
         () = signals.next() => true,
@@ -138,10 +144,9 @@ async fn run_redacted(
     if is_interrupted {
         return Ok(Ending::Interrupted);
     }
-    let path = report_path.unwrap_or_else(|| report.default_path());
     let text = report.to_markdown(&account, redaction);
-    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    say(&format!("{}\nreport: {}\n", report.result(), path.display()));
+    file.write(&text)?;
+    say(&format!("{}\nreport: {}\n", report.result(), file.path().display()));
     Ok(if report.is_passed() { Ending::Passed } else { Ending::Failed })
 }
 

@@ -63,6 +63,8 @@ pub struct Run<'s> {
     is_changed: bool,
     /// The cases in a row whose set-up had no response.
     silent: u32,
+    /// The requests that were sent.
+    requests: u64,
 }
 
 impl<'s> Run<'s> {
@@ -71,12 +73,25 @@ impl<'s> Run<'s> {
         // Without randomness, the time distinguishes runs.
         let id = getrandom::u32().unwrap_or_else(|_| chrono::Utc::now().timestamp_subsec_nanos());
         let prefix = format!("{}{id:08x}n", server.prefix);
-        Self { server, prefix, tables: Vec::new(), properties: None, is_changed: false, silent: 0 }
+        Self {
+            server,
+            prefix,
+            tables: Vec::new(),
+            properties: None,
+            is_changed: false,
+            silent: 0,
+            requests: 0,
+        }
     }
 
     /// How the names of the run's tables begin.
     pub fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// The number of requests that the run has sent.
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 
     /// Runs the selected cases one after another, and calls `on_result` after each. After an interruption, which drops the
@@ -122,6 +137,7 @@ impl<'s> Run<'s> {
         // `clean_up` at the end repeats what fails.
         self.restore(&mut connection).await;
         self.remove(self.tables[others..].to_vec(), &mut connection).await;
+        self.requests += connection.requests;
         outcome
     }
 
@@ -154,6 +170,7 @@ impl<'s> Run<'s> {
         let mut connection = Connection::new(self.server);
         self.restore(&mut connection).await;
         self.remove(self.tables.clone(), &mut connection).await;
+        self.requests += connection.requests;
         let properties = self.is_changed.then(|| "the service properties".to_owned());
         let left: Vec<_> = properties.into_iter().chain(self.tables.iter().cloned()).collect();
         if left.is_empty() { Ok(()) } else { Err(left) }

@@ -185,7 +185,8 @@ fn unique_prefix(server: Server) -> Result<Server, String> {
 }
 
 fn is_cosmos(host: &str) -> bool {
-    host.split('.').any(|label| label == "cosmos" || label == "cosmosdb")
+    // The first label is the account.
+    host.split('.').skip(1).any(|label| label == "cosmos" || label == "cosmosdb")
 }
 
 fn is_emulator(server: &Server) -> bool {
@@ -266,6 +267,7 @@ mod tests {
             ("https://mine.table.core.windows.net", "mine", Kind::Storage, false),
             ("https://mine.table.cosmos.azure.com:443", "mine", Kind::Cosmos, true),
             ("https://mine.table.cosmosdb.azure.com", "mine", Kind::Cosmos, true),
+            ("https://cosmos.table.core.windows.net", "cosmos", Kind::Storage, false),
             ("http://127.0.0.1:10002/mine", "mine", Kind::Emulator, false),
             ("http://[::1]:10002/mine", "mine", Kind::Emulator, false),
             ("http://emulator:10002/devstoreaccount1", "devstoreaccount1", Kind::Emulator, false),

@@ -12,16 +12,24 @@ pub(super) async fn run(plan: &Plan, account: &Account) -> Part {
     let report = run.cases(&plan.cases, &Selection::default(), |_| ()).await;
     // The end of the whole run repeats what fails.
     drop(run.clean_up().await);
-    let known = account.known.lines().filter_map(|line| line.split_once('\t'));
-    let known: Vec<&str> = known
-        .filter_map(|(name, outcome)| outcome.starts_with("differs").then_some(name))
-        .collect();
-    let mut part = Part { requests: plan.case_requests, ..Part::default() };
+    let changes = match account.known.as_str() {
+        "" => Vec::new(),
+        known => report.compare(known),
+    };
+    let is_of = |change: &String, name: &str| {
+        change.strip_prefix(name).is_some_and(|rest| rest.starts_with(": "))
+    };
+    let mut part = Part { requests: run.requests(), ..Part::default() };
     let reason = || CHANGES_SETTINGS.to_owned();
     part.left_out.extend(plan.left_out.iter().map(|name| (name.clone(), reason())));
     for result in report.results {
-        let is_known = known.contains(&result.name.as_str());
-        add(&mut part, result, is_known);
+        let is_changed = changes.iter().any(|change| is_of(change, &result.name));
+        add(&mut part, result, !account.known.is_empty() && !is_changed);
+    }
+    let is_new = |change: &&String| !part.failures.iter().any(|it| is_of(change, &it.name));
+    let others: Vec<String> = changes.iter().filter(is_new).cloned().collect();
+    for change in others {
+        part.check("the list of --known", Err(change));
     }
     part
 }
@@ -29,7 +37,7 @@ pub(super) async fn run(plan: &Plan, account: &Account) -> Part {
 fn add(part: &mut Part, result: CaseResult, is_known: bool) {
     match result.outcome {
         Outcome::Passed => part.passed += 1,
-        Outcome::Differs(_) if is_known => {
+        Outcome::Differs(_) | Outcome::NotSupported { .. } if is_known => {
             part.left_out.push((result.name, "a known difference of this server".to_owned()));
         }
         Outcome::Differs(difference) => {
@@ -41,9 +49,55 @@ fn add(part: &mut Part, result: CaseResult, is_known: bool) {
             ];
             part.failures.push(Failure { name: result.name, details });
         }
-        Outcome::NotSupported { got } => part.left_out.push((result.name, got)),
+        Outcome::NotSupported { got } => {
+            let details = vec![("rule", result.title), ("got", got)];
+            part.failures.push(Failure { name: result.name, details });
+        }
+        Outcome::NotSettled { response } if !is_known && is_refusal(&response) => {
+            let details = vec![("rule", result.title), ("got", response)];
+            part.failures.push(Failure { name: result.name, details });
+        }
         Outcome::NotSettled { response } => {
             part.settled.push((format!("{} ({})", result.title, result.name), response));
         }
+    }
+}
+
+/// Whether a response settles nothing, since the service could not or did not want to process the request.
+fn is_refusal(response: &str) -> bool {
+    let Some(other) = response.strip_prefix("another one: ") else { return false };
+    other.starts_with("429") || other.starts_with('5') || other == "403 AuthenticationFailed"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(outcome: Outcome, is_known: bool) -> Part {
+        let mut part = Part::default();
+        let (name, title) = ("area/name".to_owned(), "a rule".to_owned());
+        add(&mut part, CaseResult { name, title, sources: Vec::new(), outcome }, is_known);
+        part
+    }
+
+    #[test]
+    fn refusals_settle_nothing() {
+        for (response, is_failure) in [
+            ("another one: 503 ServerBusy", true),
+            ("another one: 429", true),
+            ("another one: 403 AuthenticationFailed", true),
+            ("another one: 400 InvalidInput", false),
+            ("403 AuthenticationFailed", false),
+        ] {
+            let part = part(Outcome::NotSettled { response: response.to_owned() }, false);
+            assert_eq!(part.failures.len(), usize::from(is_failure), "{response}");
+        }
+    }
+
+    #[test]
+    fn a_missing_function_fails_unless_it_is_known() {
+        let outcome = || Outcome::NotSupported { got: "501 NotImplemented".to_owned() };
+        assert_eq!(part(outcome(), false).failures.len(), 1);
+        assert_eq!(part(outcome(), true).failures.len(), 0);
     }
 }

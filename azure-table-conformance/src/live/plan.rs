@@ -1,6 +1,7 @@
 //! What a run will do, and about what it costs.
 
 use crate::case::{Case, cases};
+use crate::client::BEHAVIORS;
 use crate::run::Selection;
 use crate::wire::{Dialect, Server};
 
@@ -81,6 +82,8 @@ pub(super) struct Plan {
     pub(super) sizes: Sizes,
     /// The requests of the cases.
     pub(super) case_requests: u64,
+    /// The seconds within which the service applies the changes of the cases that wait for them.
+    settling: f64,
     /// Whether checks of the run change the settings of the service.
     pub(super) changes_settings: bool,
     /// The cases that would do so without the consent of the user.
@@ -124,7 +127,9 @@ impl Plan {
         let changes_settings = has_settings
             && [Section::Cases, Section::Behaviors].iter().any(|it| sections.contains(it));
         let sizes = Sizes::of_environment();
-        Ok(Self { sections, cases, sizes, case_requests, changes_settings, left_out })
+        let delayed = cases.iter().filter(|case| case.is_delayed);
+        let settling = delayed.map(|_| server.settle.as_secs_f64()).sum();
+        Ok(Self { sections, cases, sizes, case_requests, settling, changes_settings, left_out })
     }
 
     /// The estimated requests, cost and time, as the object of a sentence.
@@ -134,7 +139,21 @@ impl Plan {
         let cost = self
             .usd(kind)
             .map_or_else(String::new, |(usd, price)| format!("about {usd:.2} USD at {price}, "));
-        format!("about {requests} requests ({cost}about {minutes} min)")
+        let tables = match kind {
+            Kind::Cosmos => format!("in {} tables ", self.tables()),
+            Kind::Storage | Kind::Emulator => String::new(),
+        };
+        format!("about {requests} requests {tables}({cost}about {minutes} min)")
+    }
+
+    /// The tables that the run creates: each may have a throughput with a price of its own.
+    fn tables(&self) -> usize {
+        let of_section = |section: &Section| match section {
+            Section::Cases => self.cases.iter().map(|case| case.tables().len()).sum(),
+            Section::Behaviors => BEHAVIORS.len(),
+            _ => 1,
+        };
+        self.sections.iter().map(of_section).sum::<usize>() + 1
     }
 
     fn requests_and_seconds(&self) -> (u64, f64) {
@@ -156,7 +175,10 @@ impl Plan {
             }
             Kind::Cosmos => {
                 let usd = real(requests + rows) * USD_OF_TEN_UNITS;
-                Some((usd, "0.30 USD per million request units"))
+                Some((
+                    usd,
+                    "0.30 USD per million request units, without the throughput of tables: only serverless or shared throughput keeps it under 1 USD",
+                ))
             }
         }
     }
@@ -169,7 +191,8 @@ impl Plan {
         match section {
             Section::Cases => {
                 let connections = real(cases) * SECONDS_OF_A_CONNECTION;
-                (self.case_requests, at_once(self.case_requests, 1.0) + connections)
+                let seconds = at_once(self.case_requests, 1.0) + connections + self.settling;
+                (self.case_requests, seconds)
             }
             Section::Behaviors => (BEHAVIOR_REQUESTS, at_once(BEHAVIOR_REQUESTS, 4.0)),
             Section::Entra | Section::Secondary => (FEW_REQUESTS, at_once(FEW_REQUESTS, 1.0)),

@@ -51,9 +51,9 @@ impl Report {
         }
     }
 
-    /// The file of the report unless the user names one.
-    pub(super) fn default_path(&self) -> PathBuf {
-        let name = format!("{}-{}.md", self.started.format("%Y-%m-%d"), self.kind.file_name());
+    /// The file of the report, without its extension, unless the user names one.
+    pub(super) fn default_stem(&self) -> PathBuf {
+        let name = format!("{}-{}", self.started.format("%Y-%m-%d"), self.kind.file_name());
         let folder = Path::new(FOLDER);
         if folder.is_dir() { folder.join(name) } else { name.into() }
     }

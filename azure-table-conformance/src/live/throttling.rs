@@ -10,8 +10,15 @@ use super::account::{Account, chain};
 use super::part::Part;
 use super::plan::Sizes;
 
-/// The largest rate: twice what the service documents for a partition.
+/// The largest rate of Azure Table Storage: twice what the service documents for a partition.
 const MAX_RATE: u32 = 4_000;
+/// The largest rate of Cosmos DB, whose smallest throughput is 400 request units per second.
+const MAX_RATE_OF_COSMOS: u32 = 100;
+/// The most rows of Cosmos DB.
+const MAX_ROWS_OF_COSMOS: u64 = 2_000;
+
+/// The time after which a row that is throttled is a failure.
+const GIVE_UP: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(account: &Account, sizes: Sizes) -> Part {
     let mut part = Part::default();
@@ -21,7 +28,11 @@ pub(super) async fn run(account: &Account, sizes: Sizes) -> Part {
         Ok::<_, Error>(table)
     };
     match table.await {
-        Ok(table) => insert(&mut part, &table, sizes).await,
+        Ok(table) if account.is_cosmos() => {
+            let sizes = Sizes { rows: sizes.rows.min(MAX_ROWS_OF_COSMOS), ..sizes };
+            insert(&mut part, &table, sizes, MAX_RATE_OF_COSMOS).await;
+        }
+        Ok(table) => insert(&mut part, &table, sizes, MAX_RATE).await,
         Err(error) => {
             part.check("a table", Err(chain(&error)));
         }
@@ -29,16 +40,18 @@ pub(super) async fn run(account: &Account, sizes: Sizes) -> Part {
     part
 }
 
-async fn insert(part: &mut Part, table: &TableClient<DynamicEntity>, sizes: Sizes) {
+async fn insert(part: &mut Part, table: &TableClient<DynamicEntity>, sizes: Sizes, rate: u32) {
     let limit = Duration::from_secs(sizes.seconds);
     let end = Instant::now() + limit;
     let rows = (0..sizes.rows).take_while(move |_| Instant::now() < end);
     let rows = rows.map(|n| DynamicEntity::new("p", format!("{n:08}")).with("Value", "x"));
     let seconds: Arc<Mutex<Vec<u64>>> = Arc::default();
     let recorded = Arc::clone(&seconds);
-    let bulk = table.bulk().max_rate(MAX_RATE, limit / 2).on_progress(move |progress| {
-        record(&mut recorded.lock().unwrap_or_else(PoisonError::into_inner), progress);
-    });
+    let bulk = table.bulk().max_rate(rate, limit / 2).give_up_after(GIVE_UP).on_progress(
+        move |progress| {
+            record(&mut recorded.lock().unwrap_or_else(PoisonError::into_inner), progress);
+        },
+    );
     let report = match bulk.run(rows.map(BulkOperation::Insert)).await {
         Ok(report) => report,
         Err(error) => error.into_report(),

@@ -76,15 +76,18 @@ impl Response {
 pub(crate) struct Connection<'s> {
     server: &'s Server,
     sender: Option<SendRequest<Full<Bytes>>>,
+    /// The requests that were sent.
+    pub(crate) requests: u64,
 }
 
 impl<'s> Connection<'s> {
     pub(crate) fn new(server: &'s Server) -> Self {
-        Self { server, sender: None }
+        Self { server, sender: None, requests: 0 }
     }
 
     /// Sends a request. Fails with a text if there is no valid response in time.
     pub(crate) async fn send(&mut self, request: Request) -> Result<Response, String> {
+        self.requests += 1;
         let limit = self.server.timeout;
         // A connection that is not reused afterwards has no late response.
         let sender = self.sender.take();
