@@ -20,6 +20,11 @@ use self::write::{Rows, Write};
 const AT_ONCE: usize = 16;
 /// The time after which no request that was cut is applied any more.
 const SETTLING: Duration = Duration::from_secs(2);
+/// The inserts that measure the latency.
+const MEASURED: u32 = 10;
+const CLIENTS: usize = 4;
+/// The most unknown outcomes of writes with retries and ids, in percent.
+const MOST_UNKNOWN: usize = 10;
 /// The false outcomes that are listed.
 const LISTED: usize = 20;
 
@@ -37,23 +42,22 @@ pub(super) async fn run(account: &Account, writes: usize) -> Part {
 async fn compare(account: &Account, count: usize, part: &mut Part) -> Result<(), Error> {
     let table = account.service()?.table_named(account.table_name("lost"));
     table.create().await?;
-    let begin = Instant::now();
+    let latency = latency(&table).await?;
     let prepared = stream::iter((0..count).map(|number| Write::prepare(number, &table)));
     let writes: Vec<Write> = prepared.buffer_unordered(AT_ONCE).try_collect().await?;
-    let width = u32::try_from(AT_ONCE.min(count.max(1))).unwrap_or(1);
-    let latency = begin.elapsed() * width / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-
     let cutting = Arc::new(Cutting::new(Arc::clone(&account.transport), 2 * latency));
     let clients = clients(account, &cutting, table.name())?;
     let clients = &clients;
     let sent = writes.iter().map(|write| async move {
         let client = &clients[write.client(clients.len())];
-        (write, Claim::of(&write.send(client).await))
+        let (result, cuts) = cut::counted(write.send(client)).await;
+        Sent { write, claim: Claim::of(&result), cuts }
     });
-    let claims: Vec<_> = stream::iter(sent).buffer_unordered(AT_ONCE).collect().await;
+    let sent: Vec<_> = stream::iter(sent).buffer_unordered(AT_ONCE).collect().await;
     tokio::time::sleep(SETTLING).await;
     let rows = read(&table).await?;
-    judge(part, &claims, &rows);
+    judge(part, &sent, &rows);
+    judge_cuts(part, &sent, &rows, &cutting);
     part.figures.push(format!(
         "{} of {} exchanges were cut, after at most {:.1} ms",
         cutting.cuts(),
@@ -61,6 +65,15 @@ async fn compare(account: &Account, count: usize, part: &mut Part) -> Result<(),
         2.0 * latency.as_secs_f64() * 1000.0
     ));
     Ok(())
+}
+
+/// The time of an insert, measured one after another: the time of many at once is that of the queue.
+async fn latency(table: &TableClient<DynamicEntity>) -> Result<Duration, Error> {
+    let begin = Instant::now();
+    for row in 0..MEASURED {
+        table.insert(&DynamicEntity::new("latency", row.to_string())).await?;
+    }
+    Ok(begin.elapsed() / MEASURED)
 }
 
 /// The table by four clients: without and with retries, without and with ids of writes.
@@ -140,19 +153,57 @@ async fn read(table: &TableClient<DynamicEntity>) -> Result<Rows, Error> {
     Ok(rows.collect::<HashMap<_, _>>())
 }
 
+/// A write that was sent.
+struct Sent<'w> {
+    write: &'w Write,
+    claim: Claim,
+    /// The exchanges of the write that were cut.
+    cuts: u32,
+}
+
+impl Sent<'_> {
+    /// Without a cut, the response decides.
+    fn is_expected(&self) -> bool {
+        let expected = if self.write.is_refused() { Claim::NotApplied } else { Claim::Confirmed };
+        self.cuts > 0 || self.claim == expected
+    }
+}
+
+/// Checks that the section tested something: enough cuts, before and after writes were applied.
+fn judge_cuts(part: &mut Part, sent: &[Sent<'_>], rows: &Rows, cutting: &Cutting) {
+    let was_cut_and_applied =
+        |it: &&Sent<'_>| it.cuts > 0 && it.write.was_applied(rows) == Some(true);
+    let applied = sent.iter().filter(was_cut_and_applied).count();
+    let (cuts, exchanges) = (cutting.cuts(), cutting.exchanges());
+    let enough =
+        if cuts * 10 >= exchanges { Ok(()) } else { Err(format!("{cuts} of {exchanges}")) };
+    part.check("at least a tenth of the exchanges is cut", enough);
+    let some = if applied > 0 { Ok(()) } else { Err("none".to_owned()) };
+    part.check("a write with a cut exchange is applied", some);
+    let best: Vec<_> = sent.iter().filter(|it| it.write.has_retries_and_ids(CLIENTS)).collect();
+    let unknown = best.iter().filter(|it| it.claim == Claim::Unknown).count();
+    let figure = format!("{unknown} of {} writes with retries and ids are unknown", best.len());
+    let few = if unknown * 100 <= best.len() * MOST_UNKNOWN { Ok(()) } else { Err(figure.clone()) };
+    part.check("few outcomes of writes with retries and ids are unknown", few);
+    part.figures.push(format!("{figure}; {applied} writes with a cut exchange were applied"));
+}
+
 /// Compares the claims with the rows.
-fn judge(part: &mut Part, claims: &[(&Write, Claim)], rows: &Rows) {
+fn judge(part: &mut Part, sent: &[Sent<'_>], rows: &Rows) {
     let mut counts: BTreeMap<Claim, usize> = BTreeMap::new();
     let (mut wrong, mut unknown_but_applied) = (Vec::new(), 0);
-    for (write, claim) in claims {
+    for it in sent {
+        let Sent { write, claim, .. } = it;
         *counts.entry(*claim).or_default() += 1;
         let was_applied = write.was_applied(rows);
-        if !claim.permits(was_applied) {
+        if !it.is_expected() {
+            wrong.push(format!("{write}: reported as {} without a cut", claim.title()));
+        } else if !claim.permits(was_applied) {
             wrong.push(format!("{write}: reported as {}, {}", claim.title(), shown(was_applied)));
         }
         unknown_but_applied += usize::from(*claim == Claim::Unknown && was_applied == Some(true));
     }
-    part.passed += claims.len() - wrong.len();
+    part.passed += sent.len() - wrong.len();
     let more = wrong.len().saturating_sub(LISTED);
     for text in wrong.into_iter().take(LISTED) {
         part.check("a reported outcome", Err(text));
@@ -163,7 +214,7 @@ fn judge(part: &mut Part, claims: &[(&Write, Claim)], rows: &Rows) {
     let counts: Vec<_> =
         counts.iter().map(|(claim, count)| format!("{count} {}", claim.title())).collect();
     let unknown = format!("{unknown_but_applied} of the unknown ones were applied");
-    part.figures.push(format!("{} writes: {}; {unknown}", claims.len(), counts.join(", ")));
+    part.figures.push(format!("{} writes: {}; {unknown}", sent.len(), counts.join(", ")));
 }
 
 fn shown(was_applied: Option<bool>) -> &'static str {
@@ -199,8 +250,10 @@ mod tests {
         let write = Write::of_test(0);
         let rows = Rows::from([(write.key("1"), Some(0))]);
         let mut part = Part::default();
-        judge(&mut part, &[(&write, Claim::NotApplied), (&write, Claim::Unknown)], &rows);
-        assert_eq!((part.passed, part.failures.len()), (1, 1));
-        assert!(part.figures[0].contains("1 of the unknown ones were applied"), "{part:?}");
+        let sent = [(Claim::NotApplied, 1), (Claim::Unknown, 1), (Claim::Unknown, 0)];
+        let sent = sent.map(|(claim, cuts)| Sent { write: &write, claim, cuts });
+        judge(&mut part, &sent, &rows);
+        assert_eq!((part.passed, part.failures.len()), (1, 2));
+        assert!(part.figures[0].contains("2 of the unknown ones were applied"), "{part:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! A transport that closes connections in the middle of an exchange.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +13,20 @@ use crate::live::account::Counting;
 
 /// The granularity of tokio's timers, and some more.
 const TIMER: Duration = Duration::from_millis(2);
+
+tokio::task_local! {
+    /// The cuts of the write that the task sends.
+    static CUTS_OF_WRITE: Cell<u32>;
+}
+
+/// Sends a write. Returns the number of its exchanges that were cut, too.
+pub(super) async fn counted<T>(write: impl Future<Output = T>) -> (T, u32) {
+    let write = async {
+        let result = write.await;
+        (result, CUTS_OF_WRITE.with(Cell::get))
+    };
+    CUTS_OF_WRITE.scope(Cell::new(0), write).await
+}
 
 /// Cuts half of the exchanges. Dropping the exchange of the transport closes its connection, so the server may have
 /// received the request or not.
@@ -52,6 +67,8 @@ impl Transport for Cutting {
                 result = exchange => result,
                 () = reach(moment) => {
                     self.cuts.fetch_add(1, Ordering::Relaxed);
+                    // A request that the client sends in another task is counted above only.
+                    let _ = CUTS_OF_WRITE.try_with(|cuts| cuts.set(cuts.get() + 1));
                     Err(TransportError::new(TransportErrorKind::Interrupted, "cut by the run"))
                 }
             }

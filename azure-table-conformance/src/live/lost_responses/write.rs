@@ -118,6 +118,16 @@ impl Write {
         }
     }
 
+    /// Whether the service refuses the write.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.kind, Kind::InsertOfExisting | Kind::StaleMerge)
+    }
+
+    /// Whether the client of the write retries and sends ids.
+    pub(super) fn has_retries_and_ids(&self, clients: usize) -> bool {
+        self.client(clients) + 1 == clients
+    }
+
     /// Whether the rows are those after the write or those before it; `None` for any other state.
     pub(super) fn was_applied(&self, rows: &Rows) -> Option<bool> {
         let (old, new) = (Some(BEFORE), Some(self.value()));
