@@ -150,7 +150,7 @@ async fn run_redacted(
     Ok(if report.is_passed() { Ending::Passed } else { Ending::Failed })
 }
 
-/// What may remain after a clean-up that did not end.
+/// The settings and tables that may remain after an unfinished clean-up.
 fn remainder(account: &Account, changes_settings: bool, reason: &str) -> Vec<String> {
     let settings = changes_settings.then(|| settings::left(reason));
     let tables = format!("tables that begin with {} ({reason})", account.server.prefix);

@@ -10,7 +10,7 @@ const FOLDERS: [&str; 4] = [
     "azure-table-protocol/src",
 ];
 
-/// What reads the time, waits or draws a number by itself, and what leaves an order to chance.
+/// Names of functions and types that read the time, wait, draw a number or order values at random.
 const SOURCES: [&str; 21] = [
     "Instant::now",
     "SystemTime::now",

@@ -55,7 +55,7 @@ pub(super) struct Account {
     pub(super) known: String,
     /// The table that exists as long as a run does.
     pub(super) lock: String,
-    /// No question is asked.
+    /// The user has agreed beforehand, by `--yes`.
     pub(super) is_confirmed: bool,
 }
 

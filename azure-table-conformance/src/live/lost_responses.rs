@@ -18,7 +18,7 @@ use self::write::{Rows, Write};
 
 /// The writes at the same time.
 const AT_ONCE: usize = 16;
-/// The time after which no request that was cut is applied any more.
+/// The wait before the rows are read. A cut request that the service applies later is not noticed.
 const SETTLING: Duration = Duration::from_secs(2);
 /// The inserts that measure the latency.
 const MEASURED: u32 = 10;

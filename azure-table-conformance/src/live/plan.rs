@@ -1,4 +1,4 @@
-//! What a run will do, and about what it costs.
+//! The sections of a run, and estimates of their requests, time and cost.
 
 use crate::case::{Case, cases};
 use crate::client::BEHAVIORS;
@@ -65,7 +65,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Those of `--help`; small ones for the tests of this crate, which set the variable.
+    /// The sizes that `--help` states, or small ones if a test of this crate has set the variable.
     fn of_environment() -> Self {
         match std::env::var_os("AZURE_TABLE_LIVE_SMALL") {
             Some(_) => Self { writes: 48, rows: 1_000, seconds: 2 },

@@ -19,7 +19,7 @@ pub(super) struct Report {
     kind: Kind,
     started: DateTime<Utc>,
     pub(super) parts: Vec<(Section, Part)>,
-    /// What could not be removed or restored.
+    /// The tables and settings that could not be removed or restored.
     pub(super) left: Vec<String>,
     /// Whether the user named the sections: one that is skipped is a failure then.
     is_named: bool,

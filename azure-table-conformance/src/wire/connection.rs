@@ -85,7 +85,10 @@ impl<'s> Connection<'s> {
         Self { server, sender: None, requests: 0 }
     }
 
-    /// Sends a request. Fails with a text if there is no valid response in time.
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// There is no valid response within the time limit; the text says why.
     pub(crate) async fn send(&mut self, request: Request) -> Result<Response, String> {
         self.requests += 1;
         let limit = self.server.timeout;

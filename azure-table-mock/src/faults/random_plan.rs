@@ -13,7 +13,7 @@ const FAULTS: &str = include_str!("random_plan.json");
 /// The operations of a fault that names none.
 const OPERATIONS: &str =
     "Insert Merge Replace InsertOrMerge InsertOrReplace Delete Transaction Get Query";
-/// What happens in addition.
+/// Faults of every plan, in addition.
 const OTHERS: &str = r#"[{"fault": "split_page", "probability": 0.2},
     {"fault": "table_being_deleted", "milliseconds": 2000, "probability": 0.5}]"#;
 

@@ -73,7 +73,7 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// That reply without its headers.
+    /// The same reply without its headers.
     pub(super) fn body_of_creation(&self, set: &str, item: Item<'_>) -> ResponseDraft {
         if self.preference == Preference::ReturnNoContent {
             return ResponseDraft::no_content();

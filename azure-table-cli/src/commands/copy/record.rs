@@ -259,8 +259,8 @@ fn line(key: &EntityKey, absent: bool) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Removes the bytes after the last line break, and returns the size of the rest; `None` if there is no line break near the
-/// end, so that they are not a line.
+/// Removes an unfinished last line, and returns the size of the rest. Returns `None` if the file is not text: its end has no
+/// line break.
 fn remove_cut_line(file: &mut File) -> io::Result<Option<u64>> {
     let length = file.metadata()?.len();
     let start = length.saturating_sub(MAX_LINE_BYTES);

@@ -176,7 +176,7 @@ pub(super) fn bound(files: &SyncFiles, args: &Sync) -> Option<EdmDateTime> {
     since.map(|since| overlapped(since, args))
 }
 
-/// Services may stamp rows by whole seconds.
+/// The time from which on a later pass reads, in whole seconds, since Cosmos DB stamps rows by the second.
 fn overlapped(time: EdmDateTime, args: &Sync) -> EdmDateTime {
     time.before(args.overlap).whole_second()
 }

@@ -36,7 +36,7 @@ pub(super) struct Removed {
     pub(super) refused: u64,
     /// The rows that the next pass deletes.
     pub(super) unresolved: u64,
-    /// Those of them whose deletion may have been applied.
+    /// The unresolved rows whose deletion may have been applied.
     pub(super) unknown: u64,
 }
 
@@ -181,7 +181,7 @@ impl Results {
         }
     }
 
-    /// Leaves a row that is not ours any more.
+    /// Leaves a row that another program has written.
     fn leave(&mut self, key: &EntityKey) {
         self.removed.left += 1;
         self.sent.remove(key);

@@ -1,4 +1,4 @@
-//! What a run removes and restores.
+//! Tests of the clean-up: removed tables and restored settings.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
