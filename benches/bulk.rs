@@ -2,7 +2,7 @@
 //! entity, in entities per second and CPU per entity.
 //!
 //! The server is another process, so that only the client's CPU is counted.
-//! `cargo bench --bench bulk --features mock-server`
+//! `cargo bench -p azure-table-benches --bench bulk`
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "hyper")]
 use azure_table_client::transport::HyperTransport;
 use azure_table_client::transport::{HttpTransport, Transport};
 
@@ -12,21 +11,18 @@ const MAX_RESPONSE_BYTES: usize = 1 << 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Reqwest,
-    #[cfg(feature = "hyper")]
     Hyper,
 }
 
 impl Over {
     pub(crate) const ALL: &[Self] = &[
         Self::Reqwest,
-        #[cfg(feature = "hyper")]
         Self::Hyper,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Reqwest => "reqwest",
-            #[cfg(feature = "hyper")]
             Self::Hyper => "hyper",
         }
     }
@@ -35,7 +31,6 @@ impl Over {
     pub(crate) fn transport(self) -> Arc<dyn Transport> {
         match self {
             Self::Reqwest => Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES).expect("a transport")),
-            #[cfg(feature = "hyper")]
             Self::Hyper => Arc::new(HyperTransport::new().max_response_bytes(MAX_RESPONSE_BYTES)),
         }
     }

@@ -4,7 +4,7 @@
 //! The server is another process with canned responses, so that only the client's cost is counted. Each client has
 //! one connection, on a runtime with one thread.
 //!
-//! - `cargo bench -p azure-table-client --features mock,hyper --bench over_http` prints both tables.
+//! - `cargo bench -p azure-table-benches --bench over_http` prints both tables.
 //! - `… -- get ours-reqwest` prints the cases and columns with these names only.
 //! - `… -- --instructions` or `-- --cpu` prints one table.
 //! - `… -- --keep=FOLDER` keeps the files of callgrind there, for `callgrind_annotate`.

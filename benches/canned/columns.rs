@@ -132,7 +132,6 @@ impl Client {
             Column::Reqwest | Column::SerdeJson => {
                 let builder = reqwest::Client::builder().tcp_nodelay(true);
                 // Plain HTTP needs no certificates; reading those of the platform would be most of the start-up.
-                #[cfg(feature = "rustls")]
                 let builder = builder.tls_certs_only([]);
                 let client = builder.build().expect("a client");
                 Self::Reqwest { client, with_json: column == Column::SerdeJson }

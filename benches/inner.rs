@@ -1,6 +1,6 @@
 //! Decoding, encoding, signing, and calls on the in-process mock.
 //!
-//! `cargo bench --bench inner --features mock`
+//! `cargo bench -p azure-table-benches --bench inner`
 #![allow(missing_docs, clippy::expect_used, reason = "benches")]
 
 use std::fmt;

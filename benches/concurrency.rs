@@ -2,7 +2,7 @@
 //! that inserts 20,000 entities a second.
 //!
 //! The server is another process with canned responses, on one thread; it shares the machine's cores with the client.
-//! `cargo bench -p azure-table-client --features mock,hyper --bench concurrency`
+//! `cargo bench -p azure-table-benches --bench concurrency`
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
 #[allow(dead_code, reason = "other benches use the rest")]
