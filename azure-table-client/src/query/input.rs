@@ -1,6 +1,7 @@
 //! One request of a query: its position, and the pages that were read and not returned yet.
 
 use std::collections::VecDeque;
+use std::vec;
 
 use super::fetch::FetchedPage;
 use super::limits::PageLimits;
@@ -26,8 +27,8 @@ struct BufferedPage<T> {
     top: Option<u32>,
     request_id: Option<String>,
     /// The keys of the rows, if they were requested.
-    keys: VecDeque<EntityKey>,
-    values: VecDeque<T>,
+    keys: vec::IntoIter<EntityKey>,
+    values: vec::IntoIter<T>,
 }
 
 impl<T> Input<T> {
@@ -82,7 +83,7 @@ impl<T> Input<T> {
         let (start, request_id) = (self.next.position(), rows.request_id);
         self.next.advance(rows.next);
         if keeps_empty || !rows.values.is_empty() {
-            let (keys, values) = (keys.into(), rows.values.into());
+            let (keys, values) = (keys.into_iter(), rows.values.into_iter());
             self.pages.push_back(BufferedPage { start, top, request_id, keys, values });
         }
         Ok(())
@@ -100,19 +101,19 @@ impl<T> Input<T> {
 
     /// Removes the first page. Returns its rows, and the service's id of its request.
     pub(super) fn take_page(&mut self) -> Option<(Vec<T>, Option<String>)> {
-        self.pages.pop_front().map(|page| (page.values.into(), page.request_id))
+        self.pages.pop_front().map(|page| (page.values.collect(), page.request_id))
     }
 
     /// The key of the first row.
     pub(super) fn first_key(&self) -> Option<&EntityKey> {
-        self.pages.front()?.keys.front()
+        self.pages.front()?.keys.as_slice().first()
     }
 
     /// Removes the first row.
     pub(super) fn take_row(&mut self) -> Option<(EntityKey, T)> {
         let page = self.pages.front_mut()?;
-        let row = page.keys.pop_front().zip(page.values.pop_front());
-        if page.values.is_empty() {
+        let row = page.keys.next().zip(page.values.next());
+        if page.values.len() == 0 {
             self.pages.pop_front();
         }
         row

@@ -14,9 +14,10 @@ pub(super) fn merge<T>(
 ) -> Vec<T> {
     let mut values = Vec::new();
     // The inputs with rows; the one with the first row is the last.
-    let mut order: Vec<usize> = (0..inputs.len()).collect();
-    order.retain(|&input| inputs[input].first_key().is_some());
-    order.sort_by(|&a, &b| compare(&inputs[b], &inputs[a]));
+    let mut order = Vec::new();
+    for input in 0..inputs.len() {
+        queue(&mut order, inputs, input);
+    }
     while values.len() < count
         && let Some(first) = order.pop()
         && let Some((key, value)) = inputs[first].take_row()
@@ -28,13 +29,19 @@ pub(super) fn merge<T>(
         if inputs[first].needs_page() {
             break;
         }
-        if inputs[first].first_key().is_some() {
-            let is_later = |&other: &usize| compare(&inputs[other], &inputs[first]).is_gt();
-            let at = order.partition_point(is_later);
-            order.insert(at, first);
-        }
+        queue(&mut order, inputs, first);
     }
     values
+}
+
+/// Inserts an input at the place of its first row, if it has one. Inserting each input costs less than a sort, whose code
+/// the compiler would repeat for each type of rows.
+fn queue<T>(order: &mut Vec<usize>, inputs: &[Input<T>], input: usize) {
+    if inputs[input].first_key().is_some() {
+        let is_later = |&other: &usize| compare(&inputs[other], &inputs[input]).is_gt();
+        let at = order.partition_point(is_later);
+        order.insert(at, input);
+    }
 }
 
 /// Compares the first rows of two inputs.
