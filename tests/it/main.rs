@@ -29,7 +29,7 @@ mod hostile_server;
 mod hostile_texts;
 mod layers;
 mod misdirected_replies;
-mod mock_data;
+mod mock;
 mod outcome_bugs;
 mod outcome_table;
 mod outcomes;

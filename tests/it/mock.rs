@@ -1,7 +1,6 @@
 //! The service as the client sees it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
+mod data;
 mod endpoints;
 mod records;
 mod rows;
