@@ -1,5 +1,5 @@
 // The documentation site in a browser: links lead to pages and anchors, no page scrolls sideways on a phone, and the
-// search finds pages. `.ci/site` runs it with the folder of the site in SITE and the browser in CHROMIUM. `--screenshots
+// search finds pages. `.ci/parts/site` runs it with the folder of the site in SITE and the browser in CHROMIUM. `--screenshots
 // FOLDER` leaves pictures there. Linkinator would report rustdoc's anchors as broken, because it does not decode them.
 
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
