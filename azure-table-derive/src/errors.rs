@@ -1,6 +1,9 @@
 use std::fmt::Display;
 
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::Token;
+use syn::parse::ParseStream;
 
 /// Collects mistakes, so that the user sees all of them at once.
 ///
@@ -83,4 +86,13 @@ mod tests {
     fn none_gets_lost() {
         drop(Errors::default());
     }
+}
+
+/// Takes the tokens up to the next comma, so that reading goes on there after a mistake.
+pub(crate) fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut rest = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        input.parse::<TokenTree>()?.to_tokens(&mut rest);
+    }
+    Ok(rest)
 }

@@ -14,6 +14,7 @@ mod fields;
 mod guard;
 mod html;
 mod requests;
+mod rows;
 mod rust;
 mod tables;
 mod values;

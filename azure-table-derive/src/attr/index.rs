@@ -3,8 +3,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::ParseStream;
 use syn::{LitStr, Token};
 
-use super::item::take_rest;
-use crate::errors::Errors;
+use crate::errors::{Errors, take_rest};
 use crate::typo;
 
 /// `index(by = "field", unique, in_partition)`

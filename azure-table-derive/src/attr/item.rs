@@ -1,13 +1,13 @@
 use std::fmt;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::ParseStream;
 use syn::{Attribute, Lit, LitStr, Meta, Token, parenthesized, token};
 
 use super::index::IndexOptions;
-use crate::errors::Errors;
+use crate::errors::{Errors, take_rest};
 use crate::typo;
 
 /// The item that has the `#[table(...)]`.
@@ -339,13 +339,4 @@ impl Items {
     pub(super) fn texts(&mut self, name: &str) -> Vec<LitStr> {
         std::iter::from_fn(|| self.take(name)).filter_map(|item| item.text().cloned()).collect()
     }
-}
-
-/// Returns the remaining tokens of an item.
-pub(super) fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    let mut rest = TokenStream::new();
-    while !input.is_empty() && !input.peek(Token![,]) {
-        input.parse::<TokenTree>()?.to_tokens(&mut rest);
-    }
-    Ok(rest)
 }

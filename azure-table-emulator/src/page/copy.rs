@@ -3,9 +3,9 @@
 use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, Error};
 
-use super::entities::{self, time};
 use super::fields::Fields;
 use super::html::Html;
+use super::rows::{self, time};
 use super::values::shown;
 use super::view::View;
 use super::{Page, Reply, rust};
@@ -23,7 +23,7 @@ pub(super) async fn page(account: &Served, table: &str, fields: &Fields) -> Opti
         let (partition_key, row_key) = fields.keys();
         Ok(vec![service.row(table, partition_key, row_key)?])
     } else {
-        entities::read(account, table, &View::of(fields)).await.map(|read| read.entities)
+        rows::read(account, table, &View::of(fields)).await.map(|read| read.entities)
     };
     let (format, label) = FORMATS.into_iter().find(|(known, _)| *known == fields.get("as"))?;
     let mut body = Html::default();

@@ -4,9 +4,10 @@ use azure_table_client::{DynamicEntity, ETag};
 
 use super::copy::FORMATS;
 use super::draft::Draft;
-use super::entities::{time, version_of};
+use super::entities::version_of;
 use super::fields::query_of;
 use super::html::Html;
+use super::rows::time;
 use super::values::shown;
 use super::{NOTICES, Page};
 use crate::accounts::Served;

@@ -7,9 +7,9 @@ use azure_table_client::client::Pages;
 use azure_table_client::{DynamicEntity, Error};
 use tokio::task::yield_now;
 
-use super::entities::{self, time};
 use super::fields::Fields;
 use super::html::Html;
+use super::rows::{self, time};
 use super::values::shown;
 use super::view::View;
 use super::{Page, Reply};
@@ -46,7 +46,7 @@ pub(super) async fn file(account: &Served, table: &str, fields: &Fields) -> Opti
 /// The control API streams all rows.
 async fn text(account: &Served, table: &str, view: &View) -> Result<String, String> {
     let client = account.service.direct_client().table_named::<DynamicEntity>(table);
-    let pages = || entities::query(&client, view).max_rows(ROWS).page_size(PAGE_ROWS).pages();
+    let pages = || rows::query(&client, view).max_rows(ROWS).page_size(PAGE_ROWS).pages();
     let mut columns = Columns::default();
     for name in &view.columns {
         columns.add(name)?;

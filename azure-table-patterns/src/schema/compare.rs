@@ -6,19 +6,25 @@ use azure_table_client::entity::schema::{
 
 use super::Problem;
 use super::snapshot::{KindList, Snapshot, claims, reads_name};
-use super::{values, write};
+use super::values::{self, Rows};
+use super::write;
 
-/// The rows that a reader finds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
-    /// Rows of the snapshot and of all versions before it.
-    All,
-    /// The rows that the current version writes.
-    Written,
+impl Snapshot {
+    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. The
+    /// change is compatible if the list is empty.
+    pub fn problems(&self, current: &Self) -> Vec<Problem> {
+        problems(self, current, Rows::All)
+    }
+
+    /// Returns the reasons why programs of this snapshot could not read the rows that `current` writes: both run side by
+    /// side while a new version is deployed.
+    pub fn rolling_problems(&self, current: &Self) -> Vec<Problem> {
+        problems(current, self, Rows::Written)
+    }
 }
 
 /// Returns the reasons why the reader could not read the rows, or would read another value.
-pub(super) fn problems(rows: &Snapshot, reader: &Snapshot, which: Rows) -> Vec<Problem> {
+fn problems(rows: &Snapshot, reader: &Snapshot, which: Rows) -> Vec<Problem> {
     let mut found = Found { within: String::new(), which, list: Vec::new() };
     found.compare(rows, reader);
     found.list

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::iter::Peekable;
+use std::str::FromStr;
 
 use azure_table_client::edm::EdmType;
 use azure_table_client::entity::schema::{
@@ -45,7 +46,7 @@ enum Token {
 /// The tokens of a line that are not read yet.
 struct Tokens(Peekable<std::vec::IntoIter<Token>>);
 
-pub(super) fn snapshot(text: &str) -> std::result::Result<Snapshot, ParseError> {
+fn snapshot(text: &str) -> std::result::Result<Snapshot, ParseError> {
     let mut lines = Vec::new();
     let mut count = 0;
     for (at, line) in text.lines().enumerate() {
@@ -71,6 +72,14 @@ pub(super) fn snapshot(text: &str) -> std::result::Result<Snapshot, ParseError> 
         Some(line) => {
             Err(ParseError { line: line.number, reason: "unexpected indentation".to_owned() })
         }
+    }
+}
+
+impl FromStr for Snapshot {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, ParseError> {
+        snapshot(text)
     }
 }
 

@@ -3,9 +3,6 @@
 use azure_table_client::TableEntity;
 use azure_table_client::entity::schema::{Kinds, Layout, Others, PropertySchema, Schema};
 
-use super::compare::{Rows, problems};
-use super::{ParseError, Problem, parse, write};
-
 /// The stored form of the rows of a table: the current entity's, and the properties that earlier versions had.
 ///
 /// `Display` writes the text of the snapshot file, and `FromStr` reads it.
@@ -30,18 +27,6 @@ impl Snapshot {
     /// Returns the snapshot of an entity without earlier versions.
     pub fn of<E: TableEntity>() -> Self {
         Self::from(E::schema())
-    }
-
-    /// Returns the reasons why `current` could not read the rows of this snapshot, or would read another value. The
-    /// change is compatible if the list is empty.
-    pub fn problems(&self, current: &Self) -> Vec<Problem> {
-        problems(self, current, Rows::All)
-    }
-
-    /// Returns the reasons why programs of this snapshot could not read the rows that `current` writes: both run side by
-    /// side while a new version is deployed.
-    pub fn rolling_problems(&self, current: &Self) -> Vec<Problem> {
-        problems(current, self, Rows::Written)
     }
 
     /// Returns the snapshot after a change to `current`. It remembers the properties that `current` does not read, because
@@ -131,19 +116,5 @@ impl From<Kinds> for KindList {
     fn from(kinds: Kinds) -> Self {
         let list = kinds.list.into_iter().map(|(name, schema)| (name, schema.into()));
         Self { property: kinds.property, list: list.collect(), has_other: kinds.has_other }
-    }
-}
-
-impl std::fmt::Display for Snapshot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write::snapshot(self, f)
-    }
-}
-
-impl std::str::FromStr for Snapshot {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse::snapshot(text)
     }
 }

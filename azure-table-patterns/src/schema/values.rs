@@ -3,7 +3,14 @@
 use azure_table_client::edm::EdmType;
 use azure_table_client::entity::schema::{Absent, Layout, PropertySchema, ValueChoice, ValueForm};
 
-use super::compare::Rows;
+/// The rows that a reader finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// Rows of the snapshot and of all versions before it.
+    All,
+    /// The rows that the current version writes.
+    Written,
+}
 
 /// A whole number in the range of a form.
 type Range = (i128, i128);

@@ -3,7 +3,7 @@
 //! The format is our own because people review its diffs, delete lines by hand, and find an error by its line; a format of
 //! serde would spread a property over a dozen lines, and the reader of these files would have to stay.
 
-use std::fmt::{Formatter, Result};
+use std::fmt::{Display, Formatter, Result};
 
 use azure_table_client::entity::schema::{
     Absent, KeyElement, Layout, Others, PropertySchema, ValueForm,
@@ -15,10 +15,12 @@ pub(super) const HEAD: &str =
     "# The stored form of the rows. A change of this file is a change of stored data.";
 pub(super) const END: &str = "end";
 
-pub(super) fn snapshot(snapshot: &Snapshot, f: &mut Formatter<'_>) -> Result {
-    writeln!(f, "{HEAD}")?;
-    block(snapshot, f, "")?;
-    writeln!(f, "{END}")
+impl Display for Snapshot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "{HEAD}")?;
+        block(self, f, "")?;
+        writeln!(f, "{END}")
+    }
 }
 
 fn block(snapshot: &Snapshot, f: &mut Formatter<'_>, indent: &str) -> Result {

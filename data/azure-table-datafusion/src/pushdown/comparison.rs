@@ -43,7 +43,12 @@ pub(super) fn of(column: &Column, op: CompareOp, literal: &ScalarValue) -> Optio
             _ => return None,
         },
         (_, ColumnType::DateTime(form)) => {
-            return time::compare(column, form, op, literal);
+            let times = time::comparisons(form, op, literal)?;
+            let parts = times.into_iter().map(|(op, time)| compare(column, op, &time.into()));
+            return parts.collect::<Option<Vec<_>>>()?.into_iter().reduce(|all, part| Pushed {
+                filter: all.filter & part.filter,
+                is_exact: all.is_exact && part.is_exact,
+            });
         }
         // The order of Guids and Binaries is not documented.
         (_, ColumnType::Guid) => {

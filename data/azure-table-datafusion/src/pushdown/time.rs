@@ -3,12 +3,10 @@
 //! The service stores ticks of 100 ns. A time in SQL may stand for several ticks (a microsecond) or for none (a nanosecond in
 //! between), so that bounds are rounded in the direction that does not change the result.
 
-use azure_table_arrow::{Column, Timestamps};
+use azure_table_arrow::Timestamps;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::CompareOp;
 use datafusion_common::ScalarValue;
-
-use super::{Pushed, comparison};
 
 /// Ticks from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
@@ -19,32 +17,27 @@ struct Ticks {
     last: i64,
 }
 
-/// Translates a comparison of a column with times in this form.
-pub(super) fn compare(
-    column: &Column,
+/// Translates a comparison with a time into comparisons that must all be true.
+pub(super) fn comparisons(
     form: Timestamps,
     op: CompareOp,
     literal: &ScalarValue,
-) -> Option<Pushed> {
+) -> Option<Vec<(CompareOp, EdmDateTime)>> {
     let ticks = ticks(form, literal)?;
-    let compare = |op, ticks| {
-        // Only times of the service have a literal.
-        let time = EdmDateTime::from_ticks(ticks).ok()?;
-        comparison::compare(column, op, &time.into())
-    };
-    match op {
-        CompareOp::Ge => compare(CompareOp::Ge, ticks.first),
-        CompareOp::Gt => compare(CompareOp::Gt, ticks.last),
-        CompareOp::Lt => compare(CompareOp::Lt, ticks.first),
-        CompareOp::Le => compare(CompareOp::Le, ticks.last),
-        _ if ticks.first == ticks.last => compare(op, ticks.first),
+    let list = match op {
+        CompareOp::Ge => vec![(CompareOp::Ge, ticks.first)],
+        CompareOp::Gt => vec![(CompareOp::Gt, ticks.last)],
+        CompareOp::Lt => vec![(CompareOp::Lt, ticks.first)],
+        CompareOp::Le => vec![(CompareOp::Le, ticks.last)],
+        _ if ticks.first == ticks.last => vec![(op, ticks.first)],
         CompareOp::Eq if ticks.first < ticks.last => {
-            let (first, last) =
-                (compare(CompareOp::Ge, ticks.first)?, compare(CompareOp::Le, ticks.last)?);
-            Some(Pushed { filter: first.filter & last.filter, is_exact: first.is_exact })
+            vec![(CompareOp::Ge, ticks.first), (CompareOp::Le, ticks.last)]
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    // Only times of the service have a literal.
+    let time = |(op, ticks)| Some((op, EdmDateTime::from_ticks(ticks).ok()?));
+    list.into_iter().map(time).collect()
 }
 
 fn ticks(form: Timestamps, literal: &ScalarValue) -> Option<Ticks> {
