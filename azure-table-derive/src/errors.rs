@@ -63,6 +63,15 @@ impl Drop for Errors {
     }
 }
 
+/// Takes the tokens up to the next comma, so that reading goes on there after a mistake.
+pub(crate) fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut rest = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        input.parse::<TokenTree>()?.to_tokens(&mut rest);
+    }
+    Ok(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use proc_macro2::{Ident, Span};
@@ -86,13 +95,4 @@ mod tests {
     fn none_gets_lost() {
         drop(Errors::default());
     }
-}
-
-/// Takes the tokens up to the next comma, so that reading goes on there after a mistake.
-pub(crate) fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    let mut rest = TokenStream::new();
-    while !input.is_empty() && !input.peek(Token![,]) {
-        input.parse::<TokenTree>()?.to_tokens(&mut rest);
-    }
-    Ok(rest)
 }
