@@ -57,6 +57,8 @@ pub(crate) use super::{
 };
 
 pages! {
+    // Its programs are parts of two files, which `.ci/tutorial` compiles and runs.
+    #[cfg(not(doctest))]
     tutorial: "docs/tutorial.md";
     entities: "docs/guide/entities.md";
     partitions: "docs/guide/partitions.md";
