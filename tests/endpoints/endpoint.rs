@@ -1,4 +1,4 @@
-//! The endpoint of `AZURE_STORAGE_CONNECTION_STRING`; run it with `--ignored`.
+//! The endpoint of `AZURE_STORAGE_CONNECTION_STRING`.
 //!
 //! `AZURE_TABLE_TESTS_FORMAT` is `nometadata`, `fullmetadata` or `atom` for a format other than the
 //! default; tests that it cannot pass are left out by name. `AZURE_TABLE_TESTS_SERVER=azurite`
@@ -6,7 +6,7 @@
 //! `HyperTransport`.
 
 use azure_table_conformance::client::{Protocol, Server, Target, run};
-use azure_table_conformance::{for_each_behavior, ignored_tests};
+use azure_table_conformance::{for_each_behavior, tests};
 use azure_table_tests::SocketTransport;
 
 fn target() -> Target {
@@ -37,4 +37,4 @@ async fn check(behavior: &str) {
     run(behavior, &target()).await;
 }
 
-for_each_behavior!(ignored_tests);
+for_each_behavior!(tests);

@@ -25,7 +25,6 @@ const CLIENTS: [(&str, &str, &str); 2] = [
 ];
 
 #[tokio::test]
-#[ignore = "needs the clients of Python and JavaScript, which tools/clients/run installs"]
 async fn with_the_official_clients() {
     let server = MockTableServer::start().await;
     let connection_string = std::env::var("AZURE_STORAGE_CONNECTION_STRING")

@@ -21,11 +21,11 @@ mod by_reqwest {
 }
 
 mod by_hyper {
-    use azure_table_conformance::{for_each_behavior, ignored_tests};
+    use azure_table_conformance::{for_each_behavior, tests};
 
     fn check(behavior: &str) {
         super::check_by(super::SocketTransport::Hyper, behavior);
     }
 
-    for_each_behavior!(ignored_tests);
+    for_each_behavior!(tests);
 }

@@ -1,4 +1,4 @@
-//! The differences of Cosmos DB, and verbs that are sent as POST. `tests/conformance/formats.rs`
+//! The differences of Cosmos DB, and verbs that are sent as POST. `tests/endpoints/formats.rs`
 //! runs the conformance list in both ways.
 
 mod cosmos;

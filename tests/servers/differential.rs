@@ -139,7 +139,6 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[tokio::test]
-#[ignore = "needs AZURE_STORAGE_CONNECTION_STRING and AZURE_TABLE_TESTS_SERVER=azurite"]
 async fn the_mock_matches_azurite_except_known_differences() {
     let server = std::env::var("AZURE_TABLE_TESTS_SERVER");
     assert_eq!(server.as_deref(), Ok("azurite"), "it is Azurite that the table is about");

@@ -1,5 +1,5 @@
-//! The tests over sockets by the second transport, and those that need another server. `cargo test` leaves them out;
-//! `--test servers` selects them.
+//! The tests over sockets by the second transport, `by_hyper::`, and `differential::`, which needs Azurite. `cargo test` leaves
+//! them out; `--test servers` selects them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

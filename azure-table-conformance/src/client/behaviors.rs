@@ -24,8 +24,7 @@ pub(crate) mod tables;
 pub(crate) mod transactions;
 pub(crate) mod types;
 
-/// Passes the list of all behaviors to the macro `$run`: [`tests!`](crate::tests) or
-/// [`ignored_tests!`](crate::ignored_tests).
+/// Passes the list of all behaviors to the macro `$run`, such as [`tests!`](crate::tests).
 #[macro_export]
 macro_rules! for_each_behavior {
     ($run:ident) => {
@@ -149,22 +148,6 @@ macro_rules! tests {
         mod $area {
             $(
                 #[test]
-                fn $name() {
-                    super::check(concat!(stringify!($area), "::", stringify!($name)));
-                }
-            )*
-        }
-    )*};
-}
-
-/// Creates the same tests for a target that `cargo test` leaves out.
-#[macro_export]
-macro_rules! ignored_tests {
-    ($($area:ident { $($name:ident),* $(,)? })*) => {$(
-        mod $area {
-            $(
-                #[test]
-                #[ignore = "further target: run with --ignored"]
                 fn $name() {
                     super::check(concat!(stringify!($area), "::", stringify!($name)));
                 }
