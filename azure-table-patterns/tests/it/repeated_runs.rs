@@ -3,10 +3,14 @@
 use std::env;
 use std::process::{Child, Command, Stdio};
 
+use azure_table_tests::sized;
+
 fn process() -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["chaos::", "--nocapture", "--test-threads=1"]);
-    let settings = [("LOG", "1"), ("SEED", "7"), ("SEEDS", "1"), ("OPERATIONS", "200")];
+    // At least one round of each.
+    let operations = sized("1", "200");
+    let settings = [("LOG", "1"), ("SEED", "7"), ("SEEDS", "1"), ("OPERATIONS", operations)];
     command.envs(settings.map(|(name, value)| (format!("AZURE_TABLE_CHAOS_{name}"), value)));
     command.stdout(Stdio::piped()).spawn().unwrap()
 }

@@ -194,5 +194,5 @@ async fn round(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn no_read_of_the_table_is_torn() {
-    chaos::run("orleans_membership", 800, round).await;
+    chaos::run("orleans_membership", 250, round).await;
 }

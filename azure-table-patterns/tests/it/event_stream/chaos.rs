@@ -314,5 +314,5 @@ async fn round(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn the_stream_agrees_with_all_reports() {
-    chaos::run("event_stream", 800, round).await;
+    chaos::run("event_stream", 250, round).await;
 }

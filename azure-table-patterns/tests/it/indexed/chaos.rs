@@ -250,5 +250,5 @@ async fn round(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn indexes_agree_with_their_entities() {
-    chaos::run("indexes", 360, round).await;
+    chaos::run("indexes", 120, round).await;
 }

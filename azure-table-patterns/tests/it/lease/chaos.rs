@@ -267,5 +267,5 @@ async fn hold_in_turn(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn one_holder_at_a_time() {
-    chaos::run("lease", 700, hold_in_turn).await;
+    chaos::run("lease", 250, hold_in_turn).await;
 }

@@ -238,5 +238,5 @@ async fn drain(mock: &MockTableService, shared: &Shared) {
 
 #[tokio::test(start_paused = true)]
 async fn items_are_done_once_and_stalled_workers_are_refused() {
-    chaos::run("outbox", 600, round).await;
+    chaos::run("outbox", 200, round).await;
 }

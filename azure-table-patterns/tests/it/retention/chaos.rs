@@ -189,7 +189,7 @@ async fn expiring_rows(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn rows_are_removed_after_their_expiry_only() {
-    chaos::run("retention, rows", 300, expiring_rows).await;
+    chaos::run("retention, rows", 100, expiring_rows).await;
 }
 
 fn tables(client: &TableServiceClient) -> PeriodTables<DynamicEntity> {
@@ -267,5 +267,5 @@ async fn period_tables(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn tables_are_dropped_after_their_time_only() {
-    chaos::run("retention, tables", 500, period_tables).await;
+    chaos::run("retention, tables", 200, period_tables).await;
 }

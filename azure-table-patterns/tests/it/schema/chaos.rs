@@ -116,7 +116,7 @@ fn roll(
 
 #[tokio::test(start_paused = true)]
 async fn each_compatible_version_reads_all_rows() {
-    chaos::run("schema", 5_000, versions).await;
+    chaos::run("schema", 2_000, versions).await;
 }
 
 /// Each pair of definitions: a refusal is strict if no generated row shows a difference.

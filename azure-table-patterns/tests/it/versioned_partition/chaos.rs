@@ -150,5 +150,5 @@ async fn round(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn no_read_is_torn() {
-    chaos::run("versioned_partition", 800, round).await;
+    chaos::run("versioned_partition", 250, round).await;
 }

@@ -303,5 +303,5 @@ async fn round(round: &mut Round) -> Report {
 
 #[tokio::test(start_paused = true)]
 async fn wide_entities_are_registers() {
-    chaos::run("wide", 400, round).await;
+    chaos::run("wide", 150, round).await;
 }
