@@ -37,6 +37,11 @@ use crate::transport::{HttpRequest, HttpResponse};
 
 mod atom;
 
+/// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as at night, and `small` otherwise.
+pub(crate) fn sized<T>(small: T, full: T) -> T {
+    if std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some() { full } else { small }
+}
+
 #[test]
 fn every_failure_has_its_status_and_code() {
     let service = loose();

@@ -274,6 +274,7 @@ async fn long_lists_with_other_conditions_are_split_or_refused_at_once() {
         let each: Vec<_> = (0..count).map(|n| format!("N eq {n}")).collect();
         format!("({})", each.join(" or "))
     };
+    let most = sized(1_000, 5_000);
     for (text, expected) in [
         // One query for each 13 rows, where reading each row would need more than 10,000 requests.
         (format!("PartitionKey eq '00' and {} and N ge 0", rows(12_000)), Some(924)),
@@ -283,7 +284,7 @@ async fn long_lists_with_other_conditions_are_split_or_refused_at_once() {
         // Each row needs 16 queries, and a split is limited to 1,000 queries.
         (format!("PartitionKey eq '00' and {} and {}", rows(100), numbers(200)), Some(1_600)),
         // A copy of one list for each value of the other would fill the memory.
-        (format!("PartitionKey eq '00' and {} and {}", rows(5_000), numbers(5_000)), None),
+        (format!("PartitionKey eq '00' and {} and {}", rows(most), numbers(most)), None),
     ] {
         let plan = table.query().filter_text(&text).plan();
         assert_eq!(plan.map(|plan| plan.queries).ok(), expected, "{}", &text[..40]);
@@ -450,7 +451,7 @@ fn sorted<T>(
     (bad, good)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_row_that_cannot_be_decoded_leaves_the_others() {
     let mock = MockTableService::new();
     let table = with_a_bad_row(&mock);

@@ -73,7 +73,9 @@ fn time_and_chance_come_from_the_clock() {
             let text = fs::read_to_string(path).unwrap();
             let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
             let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-            let used = SOURCES.iter().filter(|it| code(&text).any(|line| line.contains(**it)));
+            let code: Vec<_> = code(&text).collect();
+            let code = code.join("\n");
+            let used = SOURCES.iter().filter(|it| code.contains(**it));
             found.extend(used.map(|source| (path.clone(), *source)));
         });
     }

@@ -242,7 +242,7 @@ async fn stopped(
 async fn filters_that_list_keys_match_a_loop() {
     let (mut point_reads, mut fanned_out, mut split, mut found_rows) = (0, 0, 0, 0);
     let mut impossible = 0;
-    let filters = sized(60, 5000);
+    let filters = sized(30, 5000);
     let mut numbers = Numbers(2_463_534_242);
     // Pages that end early, and empty ones, in half of the queries.
     let mocks = [MockTableService::new(), MockTableService::new()];
@@ -318,7 +318,7 @@ async fn every_kind_of_query_matches_a_loop() {
         let mut numbers = Numbers(seed);
         let mock = MockTableService::new();
         let (table, rows) = filled(&mock, &mut numbers).await;
-        for _ in 0..sized(20, 100) {
+        for _ in 0..sized(14, 100) {
             let filter = numbers.filter(3);
             let expected: Vec<_> = rows.iter().filter(|row| holds(&filter, row)).collect();
             let expected: Vec<_> =
@@ -366,6 +366,6 @@ async fn every_kind_of_query_matches_a_loop() {
     println!(
         "{filters} filters, {split} of them as several queries, {impossible} that no key can meet"
     );
-    assert!(impossible > sized(1, 5), "only {impossible} are impossible");
-    assert!(split > sized(1, 5), "only {split} were split");
+    assert!(impossible > sized(0, 5), "only {impossible} are impossible");
+    assert!(split > sized(0, 5), "only {split} were split");
 }

@@ -137,14 +137,16 @@ async fn limits_end_pages_that_advance_forever() {
         let table = service.table_named::<DynamicEntity>("Blogs");
         let limited = server.builder().total_deadline(limit).max_rows(50).build().unwrap();
         let of_client = limited.table_named::<DynamicEntity>("Blogs");
-        for error in [
-            soon(table.query().total_deadline(limit).into_future()).await,
-            soon(table.query().total_deadline(limit).count()).await,
-            soon(table.query().total_deadline(limit).parallel(2).into_future()).await,
-            soon(service.list_tables().total_deadline(limit).into_future()).await,
-            soon(of_client.query().max_rows(u64::MAX).into_future()).await,
-            soon(limited.list_tables().max_rows(u64::MAX).into_future()).await,
-        ] {
+        // All at the same time, since each lasts for the limit.
+        let errors = tokio::join!(
+            soon(table.query().total_deadline(limit).into_future()),
+            soon(table.query().total_deadline(limit).count()),
+            soon(table.query().total_deadline(limit).parallel(2).into_future()),
+            soon(service.list_tables().total_deadline(limit).into_future()),
+            soon(of_client.query().max_rows(u64::MAX).into_future()),
+            soon(limited.list_tables().max_rows(u64::MAX).into_future()),
+        );
+        for error in <[Error; 6]>::from(errors) {
             assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
             assert!(error.to_string().contains("deadline of 300 ms reached"), "{error}");
         }

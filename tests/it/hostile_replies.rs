@@ -328,11 +328,15 @@ async fn flooding(head: &'static [u8], bytes: Vec<u8>, times: usize) -> String {
 async fn responses_before_the_response_are_bounded() {
     let flood = b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000);
     // Reqwest offers no bound on them, only time limits.
-    let (times, kind) = match TRANSPORT {
-        SocketTransport::Hyper => (1000, ErrorKind::Interrupted),
-        SocketTransport::Reqwest => (20, ErrorKind::Timeout),
+    let (times, kind, limit) = match TRANSPORT {
+        SocketTransport::Hyper => (1000, ErrorKind::Interrupted, Duration::from_secs(5)),
+        SocketTransport::Reqwest => (20, ErrorKind::Timeout, Duration::from_millis(500)),
     };
-    let service = client(&flooding(b"", flood, times).await);
+    let endpoint = flooding(b"", flood, times).await;
+    let builder = TableServiceClient::builder(&endpoint, Credential::Anonymous)
+        .retry(RetryPolicy::none())
+        .try_timeout(limit);
+    let service = TRANSPORT.limited(builder, 100_000).build().unwrap();
     let error = service.table_named::<DynamicEntity>("Blogs").get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
 }

@@ -13,6 +13,7 @@ use azure_table_client::{
     Confirmation, DynamicEntity, ETag, EntityKey, Error, ErrorKind, Outcome, Proof, TableClient,
     TableServiceClient,
 };
+use azure_table_tests::sized;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -131,6 +132,13 @@ struct Way {
 }
 
 impl Way {
+    /// All ways to produce a cell. Without `AZURE_TABLE_TESTS_FULL`, every second one, beginning with the first or with the
+    /// second by turns.
+    fn of(situation: Situation, api: Api, turn: usize) -> Vec<Self> {
+        let all = Self::all(situation, api).into_iter().skip(sized(turn % 2, 0));
+        all.step_by(sized(2, 1)).collect()
+    }
+
     fn all(situation: Situation, api: Api) -> Vec<Self> {
         use End::{Deadline, Drop};
         let (late_response, late_request) =
@@ -307,13 +315,13 @@ fn cells_of_line(line: &str) -> Option<Vec<&str>> {
 #[tokio::test(start_paused = true)]
 async fn the_guide_states_the_report_of_each_write() {
     let mut produced = BTreeMap::new();
-    for (_, kind) in KINDS {
+    for (row, (_, kind)) in KINDS.into_iter().enumerate() {
         for (_, situation) in SITUATIONS {
             for (_, api) in APIS {
-                for (_, settings) in COLUMNS {
+                for (column, (_, settings)) in COLUMNS.into_iter().enumerate() {
                     let cell = (kind, situation, api, settings);
                     let mut reports = BTreeSet::new();
-                    for way in Way::all(situation, api) {
+                    for way in Way::of(situation, api, row + column) {
                         reports.insert(observe(cell, way).await);
                     }
                     let reports: Vec<_> = reports.into_iter().collect();

@@ -200,7 +200,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #![proptest_config(ProptestConfig::with_cases(crate::tests::sized(300, 1000)))]
         #[test]
         fn both_ways_store_the_same_rows(bodies in prop::collection::vec(body(), 1..4)) {
             let mut reader = PropertyReader::default();

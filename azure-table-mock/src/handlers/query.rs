@@ -143,7 +143,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(crate::tests::sized(1000, 4000)))]
 
         #[test]
         fn every_matching_row_is_in_the_range_of_the_plan(

@@ -215,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(crate::tests::sized(1000, 4000)))]
 
         #[test]
         fn a_cell_compares_like_its_value(stored in value(), literal in value()) {

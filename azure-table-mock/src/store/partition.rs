@@ -109,6 +109,7 @@ mod tests {
     use super::super::{RowText, Version};
     use super::*;
     use crate::edm::{EdmCow, EdmDateTime};
+    use crate::tests::sized;
 
     fn row(key: &str, number: i32) -> StoredEntity {
         let properties = vec![("N".into(), EdmCow::Int32(number))];
@@ -121,6 +122,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(sized(32, 256)))]
+
         #[test]
         fn a_partition_is_an_ordered_map(
             steps in proptest::collection::vec((0..900_u16, any::<bool>(), 0..9_i32), 0..3000),

@@ -100,7 +100,7 @@ fn int32_literals_match_wider_numbers_if_the_builder_says_so() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(sized(500, 2000)))]
 
     #[test]
     fn no_request_panics(

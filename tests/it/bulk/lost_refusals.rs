@@ -51,7 +51,7 @@ impl Counts {
 
 /// Writes batches of this number of rows, and checks each report that states an outcome.
 async fn write_batches(kind: Kind, rows: u32, write_id: bool, seed: u64) -> Counts {
-    let batches = sized(10, 40);
+    let batches = sized(3, 40);
     let mock = MockTableService::with_random_seed(seed);
     let service = mock.client_builder();
     let service = if write_id { service.write_id_column(WRITE_ID) } else { service };

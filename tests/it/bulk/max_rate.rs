@@ -5,6 +5,7 @@ use std::time::Duration;
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{Dialect, DynamicEntity};
+use azure_table_tests::sized;
 use tokio::time::Instant;
 
 use super::{LATENCY, row};
@@ -12,9 +13,10 @@ use super::{LATENCY, row};
 /// A run at the rate that the service allows is not throttled. The second limit is that of 400 RU/s at 8 RU per row.
 #[tokio::test(start_paused = true)]
 async fn a_run_at_the_limit_of_the_service_is_not_throttled() {
-    for (dialect, limit, rows) in
-        [(Dialect::AzureStorage, 2_000_u32, 20_000_u32), (Dialect::CosmosDb, 50, 1_000)]
-    {
+    for (dialect, limit, rows) in [
+        (Dialect::AzureStorage, 2_000_u32, sized(8_000_u32, 20_000)),
+        (Dialect::CosmosDb, 50, 1_000),
+    ] {
         let mock = MockTableService::builder().dialect(dialect).build();
         mock.faults().add(Fault::throttle(limit).retry_after_ms(Duration::from_millis(500)));
         mock.faults().add(Fault::delay_reply(LATENCY));

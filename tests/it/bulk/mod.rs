@@ -140,7 +140,7 @@ async fn a_throttled_partition_is_used_to_its_limit() {
     {
         let (mock, transport, table) = limited(Some(limit)).await;
         let start = Instant::now();
-        let rows = sized(16_000, 60_000);
+        let rows = sized(12_000, 60_000);
         let report =
             table.bulk().run((0..rows).map(|n| BulkOperation::Insert(row("", n)))).await.unwrap();
         let rate = f64::from(rows) / start.elapsed().as_secs_f64();

@@ -174,7 +174,7 @@ async fn a_lost_response() {
     assert_eq!(blogs.query().count().await.unwrap(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn retries() {
     let (mock, _) = with_blogs(0).await;
     mock.faults().add(Fault::busy().times(2));

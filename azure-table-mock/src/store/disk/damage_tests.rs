@@ -8,10 +8,9 @@ use fastrand::Rng;
 use http::Method;
 
 use crate::service::TableService;
+use crate::tests::sized;
 use crate::transport::HttpRequest;
 
-/// The number of damaged files, by default and with `AZURE_TABLE_TESTS_FULL`.
-const FILES: [usize; 2] = [150, 3000];
 const BLOCK: usize = 4096;
 
 /// A file in a folder of its own, which is removed on drop.
@@ -158,8 +157,7 @@ fn damaged_files_open_unchanged_or_are_refused() {
     let original = fs::read(&file.0).unwrap();
     let mut random = Rng::with_seed(21);
     let (mut opened, mut refused, mut faults) = (0, 0, Vec::new());
-    let is_full = std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some();
-    for _ in 0..FILES[usize::from(is_full)] {
+    for _ in 0..sized(50, 3000) {
         let mut bytes = original.clone();
         let what = damage(&mut bytes, &mut random);
         fs::write(&file.0, &bytes).unwrap();

@@ -137,7 +137,7 @@ fn batch_parts_support_atom() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(sized(100, 300)))]
 
     #[test]
     fn atom_bodies_are_returned_in_both_formats(
