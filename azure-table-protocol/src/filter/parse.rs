@@ -327,8 +327,10 @@ mod tests {
 
     #[test]
     fn a_long_chain_is_not_a_deep_tree() {
+        let is_full = std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some();
+        let terms = if is_full { 200_000 } else { 20_000 };
         for operator in [" and ", " or ", " and not ", " or not "] {
-            let text = vec!["A eq 1"; 200_000].join(operator);
+            let text = vec!["A eq 1"; terms].join(operator);
             let filter = Filter::parse(&text).unwrap();
             assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
         }

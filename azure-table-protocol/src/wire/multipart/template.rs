@@ -4,6 +4,9 @@
 use super::head::{Head, Known, line_feed, split_line};
 use super::message::Message;
 
+/// A part with more headers is not compared: its names would be compared with each other in quadratic time.
+const MAX_LINES: usize = 64;
+
 /// A message of a body of parts, by its lines.
 #[derive(Debug, Clone)]
 pub(super) struct Template<'a> {
@@ -38,7 +41,10 @@ impl<'a> Template<'a> {
             let colon = text.iter().position(|byte| *byte == b':')?;
             let name = &text[..=colon];
             // A line that begins like a boundary may be one with another value.
-            if name.starts_with(b"-") || lines.iter().any(|line| line.name == name) {
+            if lines.len() == MAX_LINES
+                || name.starts_with(b"-")
+                || lines.iter().any(|line| line.name == name)
+            {
                 return None;
             }
             lines.push(Line { text, name, known: Known::of(text[..colon].trim_ascii()) });

@@ -468,6 +468,24 @@ proptest! {
     }
 }
 
+/// The names of a head that is compared are compared with each other, which takes quadratic time.
+#[test]
+fn a_part_with_very_many_headers_is_not_compared() {
+    for (count, is_compared) in [(64, true), (65, false)] {
+        let headers: String = (0..count).map(|n| format!("h{n}: x\r\n")).collect();
+        let part = format!(
+            "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n{headers}\r\n\r\n"
+        );
+        let body = format!("{part}{part}--b--\r\n");
+        let mut parts = Parts::read(KIND, body.as_bytes()).unwrap();
+        for at in 0..2 {
+            assert_eq!(parts.is_next_similar(), is_compared && at > 0, "{count} headers");
+            let Some(Ok(Part::Message(message))) = parts.next() else { panic!() };
+            assert_eq!(message.headers().unwrap().len(), count);
+        }
+    }
+}
+
 #[test]
 fn the_parts_of_a_response_are_compared_with_the_first_one() {
     let part = |at: usize| {
