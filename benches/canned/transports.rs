@@ -15,10 +15,7 @@ pub(crate) enum Over {
 }
 
 impl Over {
-    pub(crate) const ALL: &[Self] = &[
-        Self::Reqwest,
-        Self::Hyper,
-    ];
+    pub(crate) const ALL: &[Self] = &[Self::Reqwest, Self::Hyper];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {

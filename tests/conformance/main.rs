@@ -1,5 +1,5 @@
-//! The conformance list of `azure-table-conformance` on the mock: the cases of bytes on the wire, and the behaviors of the
-//! client in this process. `tests/endpoints` has the further targets.
+//! The behaviors of `azure-table-conformance` on the mock in this process. `tests/endpoints` has the further targets, and the
+//! cases of bytes on the wire.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,5 +8,4 @@
     reason = "tests"
 )]
 
-mod cases;
 mod mock;

@@ -1,5 +1,6 @@
 //! The further targets on which the conformance list of `azure-table-conformance` runs. `cargo test` leaves them out;
 //! `--test endpoints` selects them, and a filter selects some:
+//! - `cases::` are the cases of bytes on the wire, on the mock over HTTP;
 //! - `formats::` is the mock in each format and dialect, and `mock_server::` the mock over HTTP by each transport;
 //! - `endpoint::` is the endpoint that `AZURE_STORAGE_CONNECTION_STRING` names, without which these tests fail;
 //! - `interop::` needs the official clients, which `tools/clients/run` installs.
@@ -11,6 +12,7 @@
     reason = "tests"
 )]
 
+mod cases;
 mod endpoint;
 mod formats;
 mod interop;

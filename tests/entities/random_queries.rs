@@ -318,7 +318,7 @@ async fn every_kind_of_query_matches_a_loop() {
         let mut numbers = Numbers(seed);
         let mock = MockTableService::new();
         let (table, rows) = filled(&mock, &mut numbers).await;
-        for _ in 0..sized(14, 100) {
+        for _ in 0..sized(6, 100) {
             let filter = numbers.filter(3);
             let expected: Vec<_> = rows.iter().filter(|row| holds(&filter, row)).collect();
             let expected: Vec<_> =

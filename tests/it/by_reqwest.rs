@@ -8,5 +8,3 @@ const TRANSPORT: SocketTransport = SocketTransport::Reqwest;
 mod connections;
 #[path = "hostile_replies.rs"]
 mod hostile_replies;
-#[path = "socket_faults.rs"]
-mod socket_faults;

@@ -96,9 +96,9 @@ fn calls_and_settings_can_be_sent() {
     assert_traits!(Send, Sync:
         client::entity::Columns,
     );
-    assert_traits!(Send, Sync:
-        client::mock::MockTableServer, client::mock::MockTableServiceBuilder,
-    );
+    assert_traits!(Send, Sync: client::mock::MockTableServiceBuilder);
+    #[cfg(feature = "mock-server")]
+    assert_traits!(Send, Sync: client::mock::MockTableServer);
     assert_traits!(Send, Sync:
         client::telemetry::ClientStats,
     );

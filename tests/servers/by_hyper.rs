@@ -8,5 +8,5 @@ const TRANSPORT: SocketTransport = SocketTransport::Hyper;
 mod connections;
 #[path = "../it/hostile_replies.rs"]
 mod hostile_replies;
-#[path = "../it/socket_faults.rs"]
+#[path = "socket_faults.rs"]
 mod socket_faults;

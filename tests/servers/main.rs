@@ -1,5 +1,5 @@
-//! The tests over sockets by the second transport, `by_hyper::`, and `differential::`, which needs Azurite. `cargo test` leaves
-//! them out; `--test servers` selects them.
+//! The tests over sockets by the second transport, `by_hyper::`; the faults of the mock behind a port, also `by_reqwest::`; and
+//! `differential::`, which needs Azurite. `cargo test` leaves them out; `--test servers` selects them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,6 +9,7 @@
 )]
 
 mod by_hyper;
+mod by_reqwest;
 mod differential;
 #[allow(dead_code, reason = "`it` uses more of it")]
 #[path = "../it/hostile_server.rs"]
