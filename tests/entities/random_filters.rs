@@ -33,7 +33,7 @@ fn property() -> impl Strategy<Value = String> {
 }
 
 fn entity() -> impl Strategy<Value = DynamicEntity> {
-    (0_u8..3, 0_u8..4, btree_map(property(), value(), 0..3)).prop_map(|(p, r, properties)| {
+    (0_u8..2, 0_u8..4, btree_map(property(), value(), 0..3)).prop_map(|(p, r, properties)| {
         let mut entity = DynamicEntity::new(format!("p{p}"), format!("r{r}"));
         for (name, value) in properties {
             entity.set(name, value);

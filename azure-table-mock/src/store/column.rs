@@ -196,9 +196,14 @@ mod tests {
     use super::*;
     use crate::edm::EdmDateTime;
 
+    /// Texts that often begin with the same units: a word holds four of them.
+    fn text() -> impl Strategy<Value = EdmValue> {
+        "(aaaa)?[ab\"\\\\\n\u{1}\u{e000}\u{1f600}]{0,6}".prop_map(EdmValue::from)
+    }
+
     fn value() -> impl Strategy<Value = EdmValue> {
         prop_oneof![
-            "[ab\"\\\\\n\u{1}\u{e000}\u{1f600}]{0,6}".prop_map(EdmValue::from),
+            text(),
             any::<bool>().prop_map(EdmValue::from),
             (-2..3_i32).prop_map(EdmValue::from),
             any::<i32>().prop_map(EdmValue::from),
@@ -218,7 +223,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(crate::tests::sized(1000, 4000)))]
 
         #[test]
-        fn a_cell_compares_like_its_value(stored in value(), literal in value()) {
+        fn a_cell_compares_like_its_value(
+            (stored, literal) in prop_oneof![(value(), value()), (text(), text())],
+        ) {
             let properties = vec![("B".into(), EdmCow::Int32(1)), ("A".into(), stored.as_cow())];
             let row = RowText::new("é", &properties).at(Version::at(EdmDateTime::MIN));
             let cell = Cell::of(&row.properties().member("A").unwrap());
