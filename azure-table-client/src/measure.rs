@@ -20,28 +20,6 @@ pub fn decode_columns<E: HasColumns, P: Projection<E>>(
     json_read::read_page(body, Form { typed: true, selected: true }, &projected).ok()
 }
 
-/// Decodes the body of a query's reply as calls do, and by the general reader of JSON alone; the errors describe the
-/// faults.
-pub fn decode_page_twice<T: TableEntity>(body: &[u8], typed: bool) -> [Result<Vec<T>, String>; 2] {
-    let form = Form { typed, selected: false };
-    [json_read::read, json_read::read_general].map(|read: json_read::Read| {
-        json_read::read_page_by(read, body, form, &Entities).map_err(|error| format!("{error:?}"))
-    })
-}
-
-/// Decodes the body of a point query's reply in both ways.
-pub fn decode_one_twice<T: TableEntity>(body: &[u8], typed: bool) -> [Result<T, String>; 2] {
-    let form = Form { typed, selected: false };
-    [json_read::read, json_read::read_general].map(|read: json_read::Read| {
-        json_read::read_one_by(read, body, form, &Entities).map_err(|error| format!("{error:?}"))
-    })
-}
-
-/// Whether a page has the form that the faster of the two readers expects.
-pub fn is_flat(body: &[u8]) -> bool {
-    json_read::is_flat(body)
-}
-
 /// Encodes the body of an insert.
 pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
     let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);

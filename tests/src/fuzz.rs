@@ -5,6 +5,7 @@ mod atom;
 mod canned;
 mod entities;
 mod generated;
+mod oracle;
 mod readers;
 mod replies;
 mod requests;

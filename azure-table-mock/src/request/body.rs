@@ -22,7 +22,7 @@ impl<'a> RequestBody<'a> {
     /// Fills a row with the properties of the body.
     pub(crate) fn row(self, row: impl Fn() -> Row<'a>) -> Result<Row<'a>, Failure> {
         let row = match self {
-            Self::Json(body) => json_read::read_row(body, row).ok(),
+            Self::Json(body) => json_read::read_row(body, row()).ok(),
             Self::Atom(body) => atom::read::read_row(body, row()).ok(),
         };
         row.ok_or_else(Failure::invalid_input)

@@ -38,11 +38,6 @@ impl Member {
             None => Self::Ignored,
         }
     }
-
-    /// Whether the member is the type of a property.
-    pub(super) const fn is_annotation(self) -> bool {
-        matches!(self, Self::Annotation(_) | Self::OtherAnnotation)
-    }
 }
 
 /// `odata.id` and the like, and annotations other than of the type.

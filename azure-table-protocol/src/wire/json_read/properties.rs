@@ -1,7 +1,7 @@
 //! The properties of objects, without rows.
 
 use super::member::ANNOTATION;
-use super::tokens::{Tokens, unquoted};
+use super::tokens::Tokens;
 use crate::entity::RawProperty;
 
 /// A property of an object.
@@ -46,30 +46,30 @@ impl<'de> PropertyReader<'de> {
         mut consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
     ) -> Option<()> {
         let mut names = Names { last: &mut self.names, count: 0, are_known: true };
-        let mut tokens = Tokens::new(std::str::from_utf8(body).ok()?)?;
-        tokens.skip('{')?;
+        let mut tokens = Tokens::dense(std::str::from_utf8(body).ok()?);
+        tokens.skip('{').ok()?;
         loop {
             let mut start = tokens.rest;
             let mut name = names.next(&mut tokens)?;
             let mut property = RawProperty::default();
             let typed = name.strip_suffix(ANNOTATION);
             if let Some(typed) = typed {
-                property.annotation = tokens.annotation()?;
-                tokens.skip(',')?;
+                property.annotation = tokens.annotation().ok()?;
+                tokens.skip(',').ok()?;
                 start = tokens.rest;
                 name = names.next(&mut tokens)?;
                 (name == typed).then_some(())?;
             }
-            property.value = tokens.value()?;
+            property.value = tokens.value(1).ok()?;
             let json = &start[..start.len() - tokens.rest.len()];
-            let mut has_next = tokens.has_next('}')?;
+            let mut has_next = tokens.has_next('}').ok()?;
             if typed.is_none() && has_next && tokens.skip_annotation_of(name).is_some() {
-                property.annotation = tokens.annotation()?;
-                has_next = tokens.has_next('}')?;
+                property.annotation = tokens.annotation().ok()?;
+                has_next = tokens.has_next('}').ok()?;
             }
             consume(ReadProperty { name, is_known: names.are_known, property, json })?;
             if !has_next {
-                return tokens.is_empty().then_some(());
+                return tokens.end().ok();
             }
         }
     }
@@ -94,11 +94,14 @@ impl<'de> Names<'_, 'de> {
             None => {
                 self.are_known = false;
                 self.last.truncate(self.count);
-                self.last.push(tokens.name()?);
+                let name = tokens.name().ok()?;
+                name.plain()?;
+                self.last.push(name.json);
                 self.last[self.count]
             }
         };
         self.count += 1;
-        Some(unquoted(json))
+        // Between the quotes, before the colon.
+        Some(&json[1..json.len() - 2])
     }
 }
