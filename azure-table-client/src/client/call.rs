@@ -1,11 +1,10 @@
 use std::fmt;
-use std::future::{Future, IntoFuture};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::committed::Committed;
@@ -34,8 +33,7 @@ use crate::pipeline::{CallOptions, Expects};
 /// `into_future` returns the future, for `tokio::spawn`, `join!` and the like. It borrows nothing:
 ///
 /// ```
-/// # use std::future::IntoFuture;
-/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
@@ -134,14 +132,7 @@ impl<T> Call<T> {
     }
 }
 
-impl<T: Send + 'static> IntoFuture for Call<T> {
-    type Output = Result<T, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!('static [T: Send + 'static] Call<T> => Result<T, Error>, |call| call.send());
 
 impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

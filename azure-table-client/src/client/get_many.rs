@@ -1,13 +1,11 @@
 //! Reads of many entities by their keys.
 
-use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::entity::TableEntity;
 use crate::error::{Error, ErrorCode};
@@ -117,13 +115,9 @@ async fn read<T: TableEntity>(
     Ok(found)
 }
 
-impl<T: TableEntity + 'static> IntoFuture for GetMany<T> {
-    type Output = Result<Vec<Option<Stored<T>>>, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!(
+    'static [T: TableEntity + 'static] GetMany<T> => Result<Vec<Option<Stored<T>>>, Error>,
+    |call| call.send()
+);
 
 opaque_debug!(<T> GetMany<T>, |it| table: it.table, keys: it.requests.as_ref().map(Vec::len));

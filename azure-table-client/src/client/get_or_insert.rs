@@ -1,9 +1,6 @@
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
-
 use super::TableClient;
 use super::rounds::{ROUNDS, Rounds, check_key};
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::entity::{EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::Stored;
@@ -151,13 +148,9 @@ impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
     }
 }
 
-impl<'c, T: TableEntity + 'static> IntoFuture for GetOrInsert<'c, T> {
-    type Output = Result<(Stored<T>, Outcome), Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!(
+    'c ['c, T: TableEntity + 'static] GetOrInsert<'c, T> => Result<(Stored<T>, Outcome), Error>,
+    |call| call.send()
+);
 
 opaque_debug!(<T> GetOrInsert<'_, T>, |it| table: it.table, key: it.key);

@@ -1,14 +1,12 @@
 //! The list of an account's tables.
 
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_util::stream::{self, TryStreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
@@ -88,11 +86,7 @@ impl ListTables {
     }
 }
 
-impl IntoFuture for ListTables {
-    type Output = Result<Vec<String>, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { Ok(Pages::of_run(self.run()).collect().await?.into_vec()) })
-    }
-}
+awaited!(
+    'static [] ListTables => Result<Vec<String>, Error>,
+    |tables| async { Ok(Pages::of_run(tables.run()).collect().await?.into_vec()) }
+);

@@ -1,12 +1,12 @@
 //! A query that is read in several key ranges concurrently.
 
-use std::future::{Future, IntoFuture};
 use std::pin::{Pin, pin};
 
 use futures_core::Stream;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::query::Query;
+use super::setters::awaited;
 use crate::error::Error;
 use crate::filter::{Filter, QueryFilter};
 use crate::query::{
@@ -150,14 +150,10 @@ impl<E, T> Parallel<E, T> {
     }
 }
 
-impl<E: Send + 'static, T: Send + 'static> IntoFuture for Parallel<E, T> {
-    type Output = Result<Results<T>, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.collect())
-    }
-}
+awaited!(
+    'static [E: Send + 'static, T: Send + 'static] Parallel<E, T> => Result<Results<T>, Error>,
+    |query| query.collect()
+);
 
 opaque_debug!(<E, T> Parallel<E, T>, |it| query: it.query, concurrency: it.concurrency);
 

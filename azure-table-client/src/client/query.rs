@@ -1,27 +1,24 @@
 mod order;
 mod plan;
 mod select;
+mod settings;
 mod terminal;
 
 use std::fmt;
-use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
-use crate::limits::PAGE_ENTITIES;
 use crate::pipeline::CallOptions;
-use crate::query::{
-    CheckedQuery, Continuation, EntityStream, Page, PageFetcher, Pages, Results, TotalDeadline,
-};
-use crate::wire::Operation;
+use crate::query::{CheckedQuery, Continuation, EntityStream, Page, Pages, Results};
 
 pub use plan::QueryPlan;
+use settings::Settings;
+pub(super) use settings::{bad_filter, check_page_size};
 
 /// A query over the entities `E` of one table. It returns a `T` for each: the entity, or the columns of
 /// [`select`](Self::select).
@@ -82,32 +79,18 @@ pub use plan::QueryPlan;
 #[doc(alias("TableQuery", "IQueryable", "LINQ"))]
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
-    core: Arc<ClientCore>,
-    table: Arc<str>,
-    filter: Result<Option<QueryFilter>, FilterError>,
-    select: Result<Vec<String>, Error>,
+    settings: Settings,
     reader: Arc<dyn ReadRow<T>>,
-    /// Whether it reads whole entities of type `E`.
-    is_whole: bool,
-    scan_allowed: bool,
-    /// The error in the columns of `E`.
-    fault: Option<Error>,
-    page_size: Option<u32>,
-    take: Option<u64>,
-    limits: QueryLimits,
-    start: Option<Continuation>,
-    options: CallOptions,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E: TableEntity> Query<E> {
     pub(crate) fn new(core: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
-        Self {
+        let settings = Settings {
             core,
             table,
             filter: Ok(None),
             select: Ok(Vec::new()),
-            reader: Arc::new(Entities),
             is_whole: true,
             scan_allowed: false,
             fault,
@@ -116,8 +99,8 @@ impl<E: TableEntity> Query<E> {
             limits: QueryLimits::default(),
             start: None,
             options: CallOptions::default(),
-            entity: PhantomData,
-        }
+        };
+        Self { settings, reader: Arc::new(Entities), entity: PhantomData }
     }
 }
 
@@ -243,14 +226,14 @@ impl<E, T> Query<E, T> {
     }
 
     fn add_filter(mut self, filter: Result<QueryFilter, FilterError>) -> Self {
-        self.filter = QueryFilter::add(self.filter, filter);
+        self.settings.filter = QueryFilter::add(self.settings.filter, filter);
         self
     }
 
     /// Limits the entities of a page (`$top`) to 1 to 1,000; the default is the service's limit of 1,000.
     #[doc(alias("$top", "maxPerPage", "results_per_page"))]
     pub fn page_size(mut self, entities: u32) -> Self {
-        self.page_size = Some(entities);
+        self.settings.page_size = Some(entities);
         self
     }
 
@@ -258,65 +241,51 @@ impl<E, T> Query<E, T> {
     /// more of them an error.
     #[doc(alias("limit", "top"))]
     pub fn take(mut self, entities: u64) -> Self {
-        self.take = Some(entities);
+        self.settings.take = Some(entities);
         self
     }
 
     pub(crate) fn take_at_most(self, entities: u64) -> Self {
-        let limit = self.take.map_or(entities, |take| take.min(entities));
+        let limit = self.settings.take.map_or(entities, |take| take.min(entities));
         self.take(limit)
     }
 
     /// Replaces all settings of the call.
     pub(crate) fn with_options(mut self, options: CallOptions) -> Self {
-        self.options = options;
+        self.settings.options = options;
         self
     }
 
     pub(super) fn options(&self) -> &CallOptions {
-        &self.options
+        &self.settings.options
     }
 
     pub(super) fn core(&self) -> &Arc<ClientCore> {
-        &self.core
+        &self.settings.core
     }
 
     pub(crate) fn table(&self) -> Arc<str> {
-        Arc::clone(&self.table)
-    }
-
-    fn check_client(&self, core: &Arc<ClientCore>) -> Result<(), Error> {
-        if Arc::ptr_eq(&self.core, core) {
-            return Ok(());
-        }
-        Err(Error::invalid_input(
-            "the query was created by another client, which may read another account",
-        ))
+        Arc::clone(&self.settings.table)
     }
 
     /// Checks that this query was created by the client `core`, and reads this table.
     pub(crate) fn check_reads(&self, core: &Arc<ClientCore>, table: &str) -> Result<(), Error> {
-        self.check_client(core)?;
-        let dialect = self.core.protocol.dialect();
-        if dialect.table_identity(&self.table) != dialect.table_identity(table) {
-            return Err(Error::invalid_input("the query reads another table"));
-        }
-        Ok(())
+        self.settings.check_reads(core, table)
     }
 
     /// Starts after an earlier page of the same query.
     #[doc(alias("continuation", "NextPartitionKey", "TableContinuationToken", "skip"))]
     pub fn start_at(mut self, continuation: Continuation) -> Self {
-        self.start = Some(continuation);
+        self.settings.start = Some(continuation);
         self
     }
 
-    setters! { options:
+    setters! { settings.options:
         deadline "each page or point read (see `total_deadline` for the whole query)", retry,
         client_request_id, format, primary_only
     }
 
-    setters! { limits: total_deadline "query", max_rows "rows", }
+    setters! { settings.limits: total_deadline "query", max_rows "rows", }
 
     /// Reads a single page and requests nothing ahead, for example for a list that a user pages through. Its continuation
     /// is the [start](Self::start_at) of the next page. For a loop over the pages, see [`pages`](Self::pages).
@@ -375,84 +344,31 @@ impl<E, T> Query<E, T> {
     }
 
     /// Checks all settings.
-    pub(super) fn checked(mut self) -> Result<CheckedQuery<T>, Error> {
-        if let Some(fault) = self.fault.take() {
-            return Err(fault);
-        }
-        check_page_size(self.page_size)?;
-        self.check_scan()?;
-        let limits = self.limits.or(self.core.settings.limits);
-        let fetcher = PageFetcher {
-            core: self.core,
-            operation: Operation::Query,
-            table: self.table,
-            select: self.select?,
-            reader: self.reader,
-            page_size: self.page_size,
-            options: self.options,
-            total_deadline: TotalDeadline::new(limits),
-        };
-        Ok(CheckedQuery {
-            fetcher,
-            filter: self.filter.map_err(bad_filter)?,
-            take: self.take,
-            max_rows: limits.max_rows,
-            start: self.start,
-        })
+    pub(super) fn checked(self) -> Result<CheckedQuery<T>, Error> {
+        self.settings.checked(self.reader)
     }
 }
 
-impl<E, T: Send + 'static> IntoFuture for Query<E, T> {
-    type Output = Result<Results<T>, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.pages().collect())
-    }
-}
+awaited!(
+    'static [E, T: Send + 'static] Query<E, T> => Result<Results<T>, Error>,
+    |query| query.pages().collect()
+);
 
 impl<E, T> Clone for Query<E, T> {
     fn clone(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            table: Arc::clone(&self.table),
-            filter: self.filter.clone(),
-            select: self.select.clone(),
-            reader: Arc::clone(&self.reader),
-            is_whole: self.is_whole,
-            scan_allowed: self.scan_allowed,
-            fault: self.fault.clone(),
-            page_size: self.page_size,
-            take: self.take,
-            limits: self.limits,
-            start: self.start.clone(),
-            options: self.options.clone(),
-            entity: PhantomData,
-        }
+        let Self { settings, reader, entity } = self;
+        Self { settings: settings.clone(), reader: Arc::clone(reader), entity: *entity }
     }
 }
 
 impl<E, T> fmt::Debug for Query<E, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query")
-            .field("table", &self.table)
-            .field("filter", &self.filter)
-            .field("select", &self.select)
-            .field("page_size", &self.page_size)
-            .field("take", &self.take)
+            .field("table", &self.settings.table)
+            .field("filter", &self.settings.filter)
+            .field("select", &self.settings.select)
+            .field("page_size", &self.settings.page_size)
+            .field("take", &self.settings.take)
             .finish_non_exhaustive()
     }
-}
-
-pub(super) fn check_page_size(page_size: Option<u32>) -> Result<(), Error> {
-    match page_size {
-        Some(size) if size == 0 || size > PAGE_ENTITIES => Err(Error::invalid_input(format!(
-            "the page size is {size}; 1 to {PAGE_ENTITIES} are allowed"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn bad_filter(error: FilterError) -> Error {
-    Error::invalid_input(format!("the filter is not valid: {error}")).with_source(error)
 }

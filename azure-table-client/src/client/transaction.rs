@@ -1,11 +1,10 @@
-use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use crate::client_core::ClientCore;
 use crate::entity::{IntoKey, TableEntity};
 use crate::error::Error;
@@ -229,13 +228,9 @@ impl<T> Transaction<T> {
     }
 }
 
-impl<T: Send + 'static> IntoFuture for Transaction<T> {
-    type Output = Result<Committed, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!(
+    'static [T: Send + 'static] Transaction<T> => Result<Committed, Error>,
+    |call| call.send()
+);
 
 opaque_debug!(<T> Transaction<T>, |it| operations: it.len(), bytes: it.bytes());

@@ -1,13 +1,12 @@
 //! Atomic changes of several rows of a partition.
 
-use std::future::{Future, IntoFuture};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::partition_rows::PartitionRows;
 use super::rounds::{ROUNDS, Rounds};
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use super::{Query, TableClient};
 use crate::entity::{EntityKey, IntoKey, TableEntity, by_keys};
 use crate::error::{Error, ErrorCode, Outcome};
@@ -342,17 +341,10 @@ fn is_conflict(code: &ErrorCode) -> bool {
         || code.is_missing_entity()
 }
 
-impl<'c, T, E> IntoFuture for UpdateRowsWith<'c, T, E>
-where
-    T: TableEntity + Send + 'static,
-    E: From<Error> + Send + 'c,
-{
-    type Output = Result<Vec<Stored<T>>, E>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!(
+    'c ['c, T: TableEntity + Send + 'static, E: From<Error> + Send + 'c] UpdateRowsWith<'c, T, E>
+        => Result<Vec<Stored<T>>, E>,
+    |call| call.send()
+);
 
 opaque_debug!(<T, E> UpdateRowsWith<'_, T, E>, |it| table: it.table, rounds: it.rounds);

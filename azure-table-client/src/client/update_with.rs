@@ -1,9 +1,6 @@
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
-
 use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
-use super::setters::setters;
+use super::setters::{awaited, setters};
 use super::{Call, TableClient};
 use crate::IfMatch;
 use crate::entity::{DynamicEntity, EntityKey, IntoKey, KeyError, TableEntity};
@@ -252,17 +249,10 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     }
 }
 
-impl<'c, T, E> IntoFuture for UpdateWith<'c, T, E>
-where
-    T: TableEntity + 'static,
-    E: From<Error> + Send + 'c,
-{
-    type Output = Result<Stored<T>, E>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
-    }
-}
+awaited!(
+    'c ['c, T: TableEntity + 'static, E: From<Error> + Send + 'c] UpdateWith<'c, T, E>
+        => Result<Stored<T>, E>,
+    |call| call.send()
+);
 
 opaque_debug!(<T, E> UpdateWith<'_, T, E>, |it| table: it.table, key: it.key);

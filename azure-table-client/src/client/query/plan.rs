@@ -4,7 +4,7 @@ use std::fmt;
 
 use tracing::warn;
 
-use super::{Query, bad_filter};
+use super::{Query, Settings};
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
@@ -63,23 +63,7 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// The text is not a valid filter, or its lists need too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
-        let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
-        let sources = Sources::of(&self.core, filter.cloned())?;
-        let (queries, keys) = (sources.requests(), sources.keys);
-        let filter = filter.map(QueryFilter::tree);
-        let plan = Plan::of(filter);
-        let (kind, reason) = match keys {
-            Keys::None => (PlanKind::Nothing, "no key can meet the filter"),
-            Keys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
-                (kind, "the filter lists both keys")
-            }
-            Keys::Listed(ListedKeys { kind, has_groups: true, .. }) => {
-                (kind, "the filter lists too many rows with other conditions to read each alone")
-            }
-            Keys::Listed(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
-            Keys::Unlisted => (plan.kind(), plan.reason(filter)),
-        };
-        Ok(QueryPlan { kind, reason, queries, keys })
+        self.settings.plan()
     }
 
     /// Returns the partition of the rows that the query finds; `None` if no key can meet the filter.
@@ -87,22 +71,7 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// The filter does not state one partition, or the query does not read whole entities.
     pub(in crate::client) fn updatable_partition(&self) -> Result<Option<String>, Error> {
-        if !self.is_whole {
-            return Err(Error::invalid_input(
-                "rows are updated as whole entities: the query selects columns or one kind of them",
-            ));
-        }
-        let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?;
-        let filter = filter.as_ref().map(QueryFilter::tree);
-        let partition_key = Plan::of(filter).partition().map(str::to_owned);
-        if partition_key.is_none()
-            && PlanKind::in_order(filter, self.core.key_order()) != PlanKind::Nothing
-        {
-            return Err(Error::invalid_input(
-                "a transaction is limited to one partition, which the query does not state: call `partition`",
-            ));
-        }
-        Ok(partition_key)
+        self.settings.updatable_partition()
     }
 
     /// Sends this query even if it scans the whole table and the client
@@ -128,8 +97,49 @@ impl<E, T> Query<E, T> {
     /// }
     /// ```
     pub fn allow_scan(mut self) -> Self {
-        self.scan_allowed = true;
+        self.settings.scan_allowed = true;
         self
+    }
+}
+
+impl Settings {
+    /// Returns the part of the table that the service must scan, and the reason.
+    fn plan(&self) -> Result<QueryPlan, Error> {
+        let filter = self.filter()?;
+        let sources = Sources::of(&self.core, filter.cloned())?;
+        let (queries, keys) = (sources.requests(), sources.keys);
+        let filter = filter.map(QueryFilter::tree);
+        let plan = Plan::of(filter);
+        let (kind, reason) = match keys {
+            Keys::None => (PlanKind::Nothing, "no key can meet the filter"),
+            Keys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
+                (kind, "the filter lists both keys")
+            }
+            Keys::Listed(ListedKeys { kind, has_groups: true, .. }) => {
+                (kind, "the filter lists too many rows with other conditions to read each alone")
+            }
+            Keys::Listed(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
+            Keys::Unlisted => (plan.kind(), plan.reason(filter)),
+        };
+        Ok(QueryPlan { kind, reason, queries, keys })
+    }
+
+    fn updatable_partition(&self) -> Result<Option<String>, Error> {
+        if !self.is_whole {
+            return Err(Error::invalid_input(
+                "rows are updated as whole entities: the query selects columns or one kind of them",
+            ));
+        }
+        let filter = self.filter()?.map(QueryFilter::tree);
+        let partition_key = Plan::of(filter).partition().map(str::to_owned);
+        if partition_key.is_none()
+            && PlanKind::in_order(filter, self.core.key_order()) != PlanKind::Nothing
+        {
+            return Err(Error::invalid_input(
+                "a transaction is limited to one partition, which the query does not state: call `partition`",
+            ));
+        }
+        Ok(partition_key)
     }
 
     /// Applies the client's policy to a query that scans the whole table.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::Query;
+use super::{Query, Settings};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::entity::{
@@ -36,8 +36,8 @@ impl<E: TableEntity> Query<E> {
             check_property_name(&name)?;
             Ok(name)
         });
-        self.select = own.chain(system.clone().map(Ok)).collect();
-        self.is_whole = false;
+        self.settings.select = own.chain(system.clone().map(Ok)).collect();
+        self.settings.is_whole = false;
         self
     }
 
@@ -99,11 +99,12 @@ impl<E: TableEntity> Query<E> {
     {
         let property = E::DISCRIMINATOR.unwrap_or_default();
         let kinds = E::KINDS.iter().map(|kind| Filter::compare(property, CompareOp::Eq, *kind));
-        let query = match kinds.reduce(|one, other| Ok(one? | other?)) {
+        let mut query = match kinds.reduce(|one, other| Ok(one? | other?)) {
             Some(kinds) => self.add_filter(kinds.and_then(QueryFilter::checked)),
             None => self,
         };
-        query.reading(Arc::new(OfKind::<E>::new()), Ok(Vec::new()))
+        query.settings.select = Ok(Vec::new());
+        query.reading(Arc::new(OfKind::<E>::new()))
     }
 }
 
@@ -216,14 +217,13 @@ impl<E, T> Query<E, T> {
     where
         T: 'static,
     {
-        let mut select = std::mem::replace(&mut self.select, Ok(Vec::new()));
-        if let Ok(names) = &mut select
+        if let Ok(names) = &mut self.settings.select
             && !names.is_empty()
         {
             select_keys(names);
         }
         let reader = Arc::new(EachResult(Arc::clone(&self.reader)));
-        self.reading(reader, select)
+        self.reading(reader)
     }
 
     /// Returns each result with the version of its row, for entities without a field for it: enums of entities and
@@ -247,17 +247,16 @@ impl<E, T> Query<E, T> {
     /// A response without versions, which [`Metadata::None`](crate::Metadata::None) requests, is an error of kind
     /// [`Decode`](crate::ErrorKind::Decode).
     #[doc(alias("version", "Stored"))]
-    pub fn with_etags(mut self) -> Query<E, (T, ETag)>
+    pub fn with_etags(self) -> Query<E, (T, ETag)>
     where
         T: 'static,
     {
-        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
         let reader = Arc::new(WithETag(Arc::clone(&self.reader)));
-        self.reading(reader, select)
+        self.reading(reader)
     }
 
     /// Reads the rows with `projection`.
-    pub(crate) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
+    pub(crate) fn project<P: Projection<E>>(mut self, projection: P) -> Query<E, P::Output>
     where
         E: 'static,
     {
@@ -271,7 +270,8 @@ impl<E, T> Query<E, T> {
             }
             names
         });
-        self.reading(Arc::new(projected), select.map_err(Error::from))
+        self.settings.select = select.map_err(Error::from);
+        self.reading(Arc::new(projected))
     }
 
     /// Checks that a context of the client `core` can track the entities, and returns the names of the properties that
@@ -283,11 +283,11 @@ impl<E, T> Query<E, T> {
         &self,
         core: &Arc<ClientCore>,
     ) -> Result<Option<BTreeSet<String>>, Error> {
-        self.check_client(core)?;
-        if self.is_whole {
+        self.settings.check_client(core)?;
+        if self.settings.is_whole {
             return Ok(None);
         }
-        let names = self.select.as_ref().map_err(Error::clone)?;
+        let names = self.settings.select.as_ref().map_err(Error::clone)?;
         if names.is_empty() {
             return Err(Error::invalid_input(
                 "a context tracks entities of the enum, not of one kind: filter by `kind()`",
@@ -298,31 +298,12 @@ impl<E, T> Query<E, T> {
     }
 
     /// Reads the rows without a struct, as far as they can be read.
-    pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
-        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
-        self.reading(Arc::new(Lenient), select)
+    pub(crate) fn into_dynamic(self) -> Query<E, Readable> {
+        self.reading(Arc::new(Lenient))
     }
 
-    fn reading<V, U>(
-        self,
-        reader: Arc<dyn ReadRow<U>>,
-        select: Result<Vec<String>, Error>,
-    ) -> Query<V, U> {
-        Query {
-            core: self.core,
-            table: self.table,
-            filter: self.filter,
-            select,
-            reader,
-            is_whole: false,
-            scan_allowed: self.scan_allowed,
-            fault: self.fault,
-            page_size: self.page_size,
-            take: self.take,
-            limits: self.limits,
-            start: self.start,
-            options: self.options,
-            entity: PhantomData,
-        }
+    fn reading<V, U>(self, reader: Arc<dyn ReadRow<U>>) -> Query<V, U> {
+        let settings = Settings { is_whole: false, ..self.settings };
+        Query { settings, reader, entity: PhantomData }
     }
 }
