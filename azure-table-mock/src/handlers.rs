@@ -24,8 +24,6 @@ use http::{HeaderName, Method, StatusCode, header};
 
 pub(super) use self::cors::{add_cors_headers, allows};
 use self::exchange::Exchange;
-#[cfg(test)]
-pub(super) use self::exchange::write_token;
 pub(super) use self::new_row::entity_with_keys;
 pub(super) use self::query::Scan;
 use crate::authorize::{CHALLENGE, authorize};

@@ -27,13 +27,13 @@ use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
 use self::requests::*;
-use super::handlers::write_token;
 use super::*;
 use crate::auth::SharedKey;
 use crate::clock::Clock;
 use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
 use crate::transport::{HttpRequest, HttpResponse};
+use crate::wire::page_token;
 
 mod atom;
 
@@ -291,9 +291,9 @@ fn a_page_ends_at_4_mib() {
         assert!(page.body.len() <= 4 * 1024 * 1024);
         let next = page.headers.get("x-ms-continuation-nextrowkey");
         let next = next.map_or("", |value| value.to_str().unwrap());
-        let expected = if row_key.is_empty() { String::new() } else { write_token(row_key) };
+        let expected = if row_key.is_empty() { String::new() } else { page_token::encode(row_key) };
         assert_eq!(next, expected);
-        let partition_key = write_token("p");
+        let partition_key = page_token::encode("p");
         path = format!("/Blogs()?NextPartitionKey={partition_key}&NextRowKey={next}");
     }
 }

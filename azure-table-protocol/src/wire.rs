@@ -9,6 +9,7 @@ pub mod json_read;
 mod json_tree;
 pub mod json_write;
 pub mod multipart;
+pub mod page_token;
 mod payload;
 mod protocol;
 mod read_error;

@@ -106,8 +106,8 @@ impl From<Position> for Cursor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page_token::tests::encoded;
     use super::*;
+    use crate::wire::page_token;
 
     fn token(partition_key: &str, row_key: Option<&str>) -> PageToken {
         PageToken { partition_key: partition_key.to_owned(), row_key: row_key.map(str::to_owned) }
@@ -144,7 +144,8 @@ mod tests {
         let tokens = (0..10_000).map(|number| token(&format!("opaque {number}"), Some("NA")));
         assert_eq!(followed(Dialect::CosmosDb, tokens), 10_000);
         // The keys of Cosmos DB have no order, regardless of the form of its tokens.
-        let tokens = (0..10_000).map(|number| token(&encoded(&number.to_string()), None));
+        let tokens =
+            (0..10_000).map(|number| token(&page_token::encode(&number.to_string()), None));
         assert_eq!(followed(Dialect::CosmosDb, tokens), 10_000);
     }
 
@@ -163,7 +164,7 @@ mod tests {
         for (at, earlier) in keys.iter().enumerate() {
             for (to, later) in keys.iter().enumerate() {
                 let of = |(partition, row): &(&str, Option<&str>)| {
-                    token(&encoded(partition), row.map(encoded).as_deref())
+                    token(&page_token::encode(partition), row.map(page_token::encode).as_deref())
                 };
                 let cursor = Cursor::from(Position::At(of(earlier)));
                 // An absent RowKey is the empty one.

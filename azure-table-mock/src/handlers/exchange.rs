@@ -1,7 +1,5 @@
 //! An authorized request and the settings of its response.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, StatusCode};
 
 use crate::authorize::Grant;
@@ -12,7 +10,7 @@ use crate::payload::{BaseUrl, Item, Payload, Writer};
 use crate::reply::{ResponseDraft, headers_of_creation};
 use crate::request::{ParsedRequest, Preference, RequestProtocol};
 use crate::select::Select;
-use crate::wire::PayloadFormat;
+use crate::wire::{PayloadFormat, page_token};
 
 /// An authorized request and the settings of its response.
 pub(super) struct Exchange<'a> {
@@ -112,41 +110,11 @@ impl<'a> Exchange<'a> {
         let Some(text) = self.request.raw.option(name).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        read_token(&text).map(Some).ok_or_else(Failure::invalid_input)
+        page_token::decode(&text).map(Some).ok_or_else(Failure::invalid_input)
     }
 
     /// Adds a continuation token to a reply.
     pub(super) fn add_token(reply: &mut ResponseDraft, name: &HeaderName, key: &str) {
-        reply.text_header(name.clone(), write_token(key));
-    }
-}
-
-/// Writes a token in the service's form: `1!<length>!<base64>`, with `-` for `=`.
-pub(crate) fn write_token(key: &str) -> String {
-    let text = STANDARD.encode(key).replace('=', "-");
-    format!("1!{}!{text}", text.len())
-}
-
-fn read_token(token: &str) -> Option<String> {
-    let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
-    if length.parse() != Ok(text.len()) {
-        return None;
-    }
-    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_have_the_form_of_the_service() {
-        assert_eq!(write_token("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
-        for key in ["", "r", "rk801016e8123", "é\u{1f600}"] {
-            assert_eq!(read_token(&write_token(key)).as_deref(), Some(key));
-        }
-        for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
-            assert_eq!(read_token(bad), None, "{bad}");
-        }
+        reply.text_header(name.clone(), page_token::encode(key));
     }
 }
