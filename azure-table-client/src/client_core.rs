@@ -59,11 +59,7 @@ impl ClientCore {
 
     /// Returns the order in which the service compares keys.
     pub(crate) const fn key_order(&self) -> KeyOrder {
-        if self.pipeline.protocol.dialect().has_key_order() {
-            KeyOrder::Utf16
-        } else {
-            KeyOrder::Unknown
-        }
+        KeyOrder::of(self.pipeline.protocol.dialect())
     }
 
     /// Returns a table as a target of writes.

@@ -43,7 +43,7 @@ struct Inner {
     retry_after: Option<Duration>,
     /// The configured deadline, if the call reached it.
     deadline: Option<Duration>,
-    /// Whether the body of the response is cut, or is not in the format that its head announces.
+    /// See [`Error::is_damaged`].
     is_damaged: bool,
     /// One sentence of advice.
     hint: Option<Box<str>>,
@@ -68,7 +68,8 @@ pub enum ErrorKind {
     Timeout,
     /// The service responded with an error; see [`Error::code`] and [`Error::status`].
     Service,
-    /// The response is not a response of the Table service: a proxy's page, cut JSON, a missing header.
+    /// The response is not the response of the Table service to this request: a proxy's page, cut JSON, a missing header,
+    /// the id or the row of another request.
     ///
     /// A 2xx without a mark of the service, such as an `x-ms-*` header ([`Dialect`](crate::Dialect) lists those of
     /// Cosmos DB), comes from a proxy or a captive portal; the outcome of a write is then unknown.
@@ -209,7 +210,8 @@ impl Error {
         self.has_status(StatusCode::PRECONDITION_FAILED)
     }
 
-    /// Whether the body of the response is cut, or is not in the format that its head announces.
+    /// Whether the body of the response is cut, is not in the format that its head announces, or has the rows of another
+    /// request. A read is then repeated.
     pub(crate) fn is_damaged(&self) -> bool {
         self.0.is_damaged
     }

@@ -1,6 +1,7 @@
 //! The operations of the REST interface: building requests and reading responses. No I/O.
 
 pub(crate) mod access_policies;
+mod asked;
 pub(crate) mod batch;
 pub(crate) mod committed;
 pub(crate) mod cursor;
@@ -28,6 +29,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use uuid::Uuid;
 
+pub(crate) use asked::Asked;
 pub use location::Location;
 pub use proof::Proof;
 pub(crate) use reply::{Reply, Signed, is_missing};
@@ -64,8 +66,8 @@ pub(crate) struct Request {
     /// The media type of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
-    /// The key of the row that the request reads, if it reads one.
-    pub(crate) key: Option<EntityKey>,
+    /// The rows that the request reads.
+    pub(crate) asked: Asked,
     /// The rows that the request writes, in the order of its operations.
     pub(crate) writes: Vec<Wrote>,
 }
@@ -83,7 +85,7 @@ impl Request {
             needs_types: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
-            key: None,
+            asked: Asked::Any,
             writes: Vec::new(),
         }
     }
@@ -158,7 +160,10 @@ impl Request {
     pub(crate) fn entity_key(&self) -> Option<&EntityKey> {
         match &*self.writes {
             [only] if self.operation != Operation::Transaction => Some(&only.key),
-            _ => self.key.as_ref(),
+            _ => match &self.asked {
+                Asked::Row(key) => Some(key),
+                Asked::Any | Asked::Matching(..) => None,
+            },
         }
     }
 

@@ -11,6 +11,7 @@ mod can_match;
 mod depth;
 mod display;
 mod error;
+mod excludes;
 mod key_order;
 mod keys;
 mod lexer;

@@ -21,6 +21,7 @@ mod dialects;
 mod errors;
 mod explored;
 mod faults;
+mod foreign_rows;
 mod fuzz_seeds;
 mod guides;
 mod helpers;

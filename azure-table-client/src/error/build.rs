@@ -108,7 +108,7 @@ impl Error {
         Self::new(ErrorKind::UnexpectedReply, message)
     }
 
-    /// The body of a response is cut, or is not in the format that its head announces.
+    /// The body of a response is cut, is not in the format that its head announces, or has the rows of another request.
     pub(crate) fn damaged_reply(message: impl Into<Cow<'static, str>>) -> Self {
         let mut error = Self::unexpected_reply(message);
         error.0.is_damaged = true;

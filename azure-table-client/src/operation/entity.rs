@@ -12,11 +12,10 @@ use http::Method;
 use uuid::Uuid;
 
 use super::committed::{self, Committed};
-use super::{Effect, Header, Reply, Request, Stored, Target, Wrote, if_match, unsupported};
+use super::{Asked, Effect, Header, Reply, Request, Stored, Target, Wrote, if_match, unsupported};
 use crate::IfMatch;
 use crate::entity::{
-    Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
-    Readable, Row, TableEntity,
+    DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, Readable, TableEntity,
 };
 use crate::error::{Error, ErrorCode};
 use crate::wire::encoding::{self, TextBuffer};
@@ -163,7 +162,7 @@ pub(crate) fn delete(
 pub(crate) fn get(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Request, Error> {
     let path = checked_path(protocol, table, key)?;
     let request = Request::new(Operation::Get, table, Method::GET, path);
-    Ok(Request { key: Some(key.clone()), ..request })
+    Ok(Request { asked: Asked::Row(key.clone()), ..request })
 }
 
 fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<String, Error> {
@@ -192,49 +191,6 @@ pub(super) fn valid_keys<T: TableEntity>(
     Ok((partition_key, row_key))
 }
 
-/// Reads the entity that a request addresses, and whether its keys are those of the request.
-struct Addressed<'r, R> {
-    reader: R,
-    key: Option<&'r EntityKey>,
-}
-
-impl<T, R: ReadRow<T>> ReadRow<(T, bool)> for Addressed<'_, R> {
-    fn columns(&self) -> Columns {
-        self.reader.columns()
-    }
-
-    fn keeps_others(&self) -> bool {
-        self.reader.keeps_others()
-    }
-
-    fn read_row(&self, row: &mut Row<'_>) -> Result<(T, bool), DecodeError> {
-        let is_addressed = self
-            .key
-            .zip(row.key_texts())
-            .is_none_or(|(key, texts)| (&*key.partition_key, &*key.row_key) == texts);
-        Ok((self.reader.read_row(row)?, is_addressed))
-    }
-}
-
-/// Reads the body of the response to a `GET` of one entity.
-fn read_addressed<T>(
-    reply: &Reply,
-    request: &Request,
-    (format, form): (PayloadFormat, Form),
-    reader: impl ReadRow<T>,
-) -> Result<T, Error> {
-    let reader = Addressed { reader, key: request.key.as_ref() };
-    let (value, is_addressed) = format
-        .read_one(&reply.body, form, &reader)
-        .map_err(|error| reply.read_error(error, request))?;
-    if !is_addressed {
-        let message = "the response holds an entity with other keys than the request; a proxy or a cache may \
-                       have sent it";
-        return Err(reply.unexpected(message, request));
-    }
-    Ok(value)
-}
-
 /// The row that an entity was read from: it may have more than the entity holds.
 pub(crate) struct Source {
     body: Bytes,
@@ -259,7 +215,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
 ) -> Result<(Stored<T>, Source), Error> {
     let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
-    let entity = read_addressed(&reply, request, (format, form), Entities)?;
+    let entity = reply.row(request, (format, form), &Entities)?;
     let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
     Ok((fetched, Source { body: reply.body, format, form }))
 }
@@ -277,7 +233,7 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     let row = reply.if_exists(request, |reply, request| {
         let reply = reply.ok(request)?;
         let format = reply.format(request)?;
-        read_addressed(&reply, request, format, KeysOnly)
+        reply.row(request, format, &KeysOnly)
     })?;
     Ok(row.is_some())
 }
@@ -287,7 +243,7 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
     reply.if_exists(request, |reply, request| {
         let reply = reply.ok(request)?;
         let format = reply.format(request)?;
-        let mut row: Readable = read_addressed(&reply, request, format, Lenient)?;
+        let mut row: Readable = reply.row(request, format, &Lenient)?;
         let etag = reply.etag(request)?;
         if row.entity.etag() != Some(&etag) {
             row.entity.set_etag(&etag);

@@ -3,14 +3,17 @@
 //! Sources: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
 //! [Query timeout and pagination](https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
 
+use std::sync::Arc;
+
 use http::Method;
 
 use super::cursor::{CompareTokens, Cursor};
 use super::page_token::PageToken;
-use super::{Location, Reply, Request, entity};
+use super::{Asked, Location, Reply, Request, entity};
 use crate::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
+use crate::filter::{KeyOrder, QueryFilter};
 use crate::limits::KEY_UTF16_UNITS;
 use crate::wire::{Operation, Protocol, encoding, headers};
 
@@ -34,7 +37,7 @@ pub enum ScanPolicy {
 /// The rows and columns of a query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QuerySpec<'q> {
-    pub(crate) filter: Option<&'q str>,
+    pub(crate) filter: Option<&'q Arc<QueryFilter>>,
     pub(crate) select: &'q [String],
 }
 
@@ -85,7 +88,8 @@ pub(crate) fn query(
     let mut request =
         Request::new(Operation::Query, table, Method::GET, encoding::query_path(table));
     if let Some(filter) = spec.filter {
-        request.query.push("$filter", filter);
+        request.query.push("$filter", filter.text());
+        request.asked = Asked::Matching(Arc::clone(filter), KeyOrder::of(protocol.dialect()));
     }
     select(protocol, &mut request, spec.select);
     if let Some(top) = top {
@@ -93,7 +97,7 @@ pub(crate) fn query(
     }
     let bytes = request.path.len() + 1 + request.query.as_str().len();
     if bytes > URL_BYTES {
-        let filter = spec.filter.map_or(0, encoding::encoded_len);
+        let filter = spec.filter.map_or(0, |filter| encoding::encoded_len(filter.text()));
         return Err(Error::invalid_input(format!(
             "the URL of the query is too long ({bytes} bytes, {filter} of them for the filter; at most \
              {URL_BYTES}): only a list of alternatives, such as `is_in`, is split into several requests"
@@ -136,10 +140,7 @@ pub(crate) fn rows<T>(
     dialect: Dialect,
 ) -> Result<Rows<T>, Error> {
     let reply = reply.ok(request)?;
-    let (format, form) = reply.format(request)?;
-    let values = format
-        .read_page(&reply.body, form, reader)
-        .map_err(|error| reply.read_error(error, request))?;
+    let values = reply.page(request, reader)?;
     let (next, compare): (_, CompareTokens) = match request.operation {
         Operation::ListTables => (table_token(&reply, request)?, PageToken::compare_tables),
         _ => (token(&reply, request)?, PageToken::compare),
@@ -166,8 +167,8 @@ pub(crate) fn point_rows<T>(
     let (attempts, location) = (reply.attempts, reply.location);
     let value = reply.if_exists(request, |reply, request| {
         let reply = reply.ok(request)?;
-        let (format, form) = reply.format(request)?;
-        format.read_one(&reply.body, form, reader).map_err(|error| reply.read_error(error, request))
+        let format = reply.format(request)?;
+        reply.row(request, format, reader)
     })?;
     Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
 }
@@ -199,7 +200,8 @@ mod tests {
     #[test]
     fn a_query_is_encoded_and_its_token_may_lack_a_row_key() {
         let select = ["A".to_owned(), "RowKey".to_owned()];
-        let spec = QuerySpec { filter: Some("A eq 'x&y'"), select: &select };
+        let filter = Arc::new(QueryFilter::parse("A eq 'x&y'").unwrap());
+        let spec = QuerySpec { filter: Some(&filter), select: &select };
         let next = PageToken { partition_key: "1!8!cGs-".into(), row_key: None };
         let request = query(Protocol::default(), "Blogs", spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_filter_too_long_for_a_url_is_an_error() {
-        let filter = "A".repeat(URL_BYTES);
+        let filter = Arc::new(QueryFilter::parse(&"A".repeat(URL_BYTES)).unwrap());
         let spec = QuerySpec { filter: Some(&filter), select: &[] };
         let error = query(Protocol::default(), "Blogs", spec, None, None).unwrap_err();
         assert_eq!(

@@ -9,10 +9,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
 
+use super::asked::foreign_row;
 use super::{Confirmation, Location, Request, ResponseInfo, server_wait};
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
-use crate::entity::Form;
+use crate::entity::{Form, ReadRow};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
@@ -229,6 +230,38 @@ impl Reply {
         Ok((format, Form { typed: format.is_typed(), selected: request.selects }))
     }
 
+    /// Reads the only row of a response in this format.
+    pub(super) fn row<T>(
+        &self,
+        request: &Request,
+        (format, form): (PayloadFormat, Form),
+        reader: &dyn ReadRow<T>,
+    ) -> Result<T, Error> {
+        self.rows(request, reader, |reader| format.read_one(&self.body, form, reader))
+    }
+
+    /// Reads the rows of a page.
+    pub(super) fn page<T>(
+        &self,
+        request: &Request,
+        reader: &dyn ReadRow<T>,
+    ) -> Result<Vec<T>, Error> {
+        let (format, form) = self.format(request)?;
+        self.rows(request, reader, |reader| format.read_page(&self.body, form, reader))
+    }
+
+    fn rows<T, U>(
+        &self,
+        request: &Request,
+        reader: &dyn ReadRow<T>,
+        read: impl FnOnce(&dyn ReadRow<T>) -> Result<U, ReadError>,
+    ) -> Result<U, Error> {
+        match request.asked.read(reader, read) {
+            Some(rows) => rows.map_err(|error| self.read_error(error, request)),
+            None => Err(self.unusable(foreign_row(), request)),
+        }
+    }
+
     /// Reads a document that is XML in every format.
     pub(super) fn read_xml<T>(
         self,
@@ -249,7 +282,7 @@ impl Reply {
             .map_err(|InvalidXml| self.unusable(damaged("not valid XML"), request))
     }
 
-    pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
+    fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
             // Well-formed JSON of another form, or beyond the limits of the client, does not change when it is read again.
             ReadError::Json(error) if error.is_data() => {

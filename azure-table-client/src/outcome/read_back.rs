@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 
 use super::evidence::Found;
 use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, Lenient, Readable};
 use crate::error::{Error, ErrorCode};
-use crate::filter::Filter;
+use crate::filter::{Filter, QueryFilter};
 use crate::operation::cursor::Cursor;
 use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace, RetryPolicy};
@@ -76,9 +77,9 @@ async fn read_chunk(
     found: &mut HashMap<EntityKey, Found>,
 ) -> Result<(), Error> {
     let protocol = core.protocol(options)?;
-    let Some(filter) = filter(keys).map(|filter| filter.to_string()) else { return Ok(()) };
+    let Some(filter) = filter(keys).map(QueryFilter::from).map(Arc::new) else { return Ok(()) };
     let point = match keys {
-        [key] if query::is_read_by_path(key, &filter) => Some(*key),
+        [key] if query::is_read_by_path(key, filter.text()) => Some(*key),
         _ => None,
     };
     let spec = QuerySpec { filter: Some(&filter), select: &[] };

@@ -12,7 +12,7 @@ use crate::wire::{headers, service_error};
 
 const OF_ANOTHER_REQUEST: &str =
     "the response belongs to another request: its x-ms-client-request-id differs";
-const DAMAGED: &str = "the body of the response is damaged";
+const DAMAGED: &str = "the body of the response is damaged, or belongs to another request";
 
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
@@ -20,7 +20,8 @@ pub(super) enum Failure {
     Response(StatusCode, HttpResponse),
     /// A response with the id of another request. Nothing in it is used.
     OfAnotherRequest,
-    /// A response to a read, with a body that is cut or is not in the format that its head announces.
+    /// A response to a read, with a body that is cut, is not in the format that its head announces, or has the rows of
+    /// another request.
     Damaged,
     Transport(TransportError),
     TimedOut(Duration),

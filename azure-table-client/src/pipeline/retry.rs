@@ -11,7 +11,7 @@ use crate::transport::TransportErrorKind;
 /// When and how often a failed attempt is repeated.
 ///
 /// Retried: 408, 429, 500, 502, 503 and 504, connections that failed or broke, timeouts, and responses to reads
-/// whose body is cut or is not in the format that the head announces. A connection that could not be made, or a
+/// whose body is cut, is not in the format that the head announces, or has the rows of another request. A connection that could not be made, or a
 /// response to a read that was lost or damaged, is replaced immediately the first time. Other responses are
 /// not retried, with two exceptions, each once per call: a 403 caused by a wrong clock is sent with the date of
 /// the service, and a 403 for a credential that was [replaced](crate::TableServiceClient::set_credential)

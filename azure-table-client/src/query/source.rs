@@ -33,14 +33,14 @@ pub(super) enum PageRequest {
     /// The row with this key.
     Point(Arc<EntityKey>),
     /// The rows that match the filter.
-    Scan(Option<Arc<str>>),
+    Scan(Option<Arc<QueryFilter>>),
 }
 
 impl PageRequest {
     pub(super) fn new(dialect: Dialect, filter: &QueryFilter) -> Self {
         match point(dialect, filter) {
             Some(key) => Self::Point(Arc::new(key)),
-            None => Self::Scan(Some(filter.text().into())),
+            None => Self::Scan(Some(Arc::new(filter.clone()))),
         }
     }
 }

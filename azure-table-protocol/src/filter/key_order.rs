@@ -1,6 +1,7 @@
 //! The order of keys.
 
 use super::CompareOp;
+use crate::dialect::Dialect;
 
 /// The order in which a service compares keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,11 @@ pub enum KeyOrder {
 }
 
 impl KeyOrder {
+    /// The order of a service.
+    pub const fn of(dialect: Dialect) -> Self {
+        if dialect.has_key_order() { Self::Utf16 } else { Self::Unknown }
+    }
+
     /// Whether the client can compare keys with this text as the service does.
     pub(super) fn decides(self, op: CompareOp, text: &str) -> bool {
         // In any order, the empty key is the first.

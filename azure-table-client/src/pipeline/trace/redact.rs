@@ -39,6 +39,7 @@ impl fmt::Display for RedactedUrl<'_> {
 mod tests {
     use super::*;
     use crate::entity::EntityKey;
+    use crate::filter::QueryFilter;
     use crate::operation::page_token::PageToken;
     use crate::operation::query::{self, QuerySpec};
     use crate::operation::table;
@@ -57,7 +58,8 @@ mod tests {
             "https://me.table.core.windows.net/Blogs(PartitionKey='REDACTED',RowKey='REDACTED')\
              ?$select=Title"
         );
-        let spec = QuerySpec { filter: Some("Title eq 'secret'"), select: &[] };
+        let filter = QueryFilter::parse("Title eq 'secret'").unwrap().into();
+        let spec = QuerySpec { filter: Some(&filter), select: &[] };
         let query = query::query(Protocol::default(), "Blogs", spec, Some(7), None).unwrap();
         assert_eq!(
             shown(&query),

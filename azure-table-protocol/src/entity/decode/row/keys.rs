@@ -112,12 +112,18 @@ impl Row<'_> {
             .map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
 
+    /// The PartitionKey and the RowKey, each if the row has it as text.
+    pub fn known_keys(&self) -> [Option<&str>; 2] {
+        [PARTITION_KEY, ROW_KEY].map(|slot| match &self.slots[slot].value {
+            RawValue::Text(text) => Some(&**text),
+            _ => None,
+        })
+    }
+
     /// Both keys, where they are text.
     pub fn key_texts(&self) -> Option<(&str, &str)> {
-        match (&self.slots[PARTITION_KEY].value, &self.slots[ROW_KEY].value) {
-            (RawValue::Text(p), RawValue::Text(r)) => Some((p, r)),
-            _ => None,
-        }
+        let [partition_key, row_key] = self.known_keys();
+        partition_key.zip(row_key)
     }
 
     /// Both keys, where they are text.
