@@ -6,7 +6,7 @@ mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 
@@ -45,6 +45,7 @@ struct Inner {
     deadline: Option<Duration>,
     /// See [`Error::is_damaged`].
     is_damaged: bool,
+    open: Option<OpenWrite>,
     /// One sentence of advice.
     hint: Option<Box<str>>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
@@ -97,6 +98,28 @@ pub enum Outcome {
     /// The write may have been applied, or may be applied later: a request was sent and its response never came. Read
     /// the row back to find out.
     Unknown,
+}
+
+/// A write that may have been applied, or may be applied later: no response closes one of its attempts. The attempts make
+/// it, a response or an error carries it, and [`outcome`](crate::outcome) settles it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OpenWrite {
+    /// The time of the first attempt, if it is known.
+    pub(crate) first_sent: Option<Instant>,
+    /// The time of the last open attempt, if it is known.
+    pub(crate) last_sent: Option<Instant>,
+    /// Whether the service refused a later attempt because an ETag was gone.
+    pub(crate) is_fenced: bool,
+}
+
+impl OpenWrite {
+    /// Joins the open attempts of an earlier request for the same rows and of a later one.
+    pub(crate) fn join(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
+        match (earlier, later) {
+            (Some(Self { first_sent, .. }), Some(later)) => Some(Self { first_sent, ..later }),
+            (earlier, later) => later.or(earlier),
+        }
+    }
 }
 
 const WRITE_ID_HINT: &str = "An attempt whose response was lost may have been applied. Set \
@@ -214,6 +237,11 @@ impl Error {
     /// request. A read is then repeated.
     pub(crate) fn is_damaged(&self) -> bool {
         self.0.is_damaged
+    }
+
+    /// The open attempts of a write without a response.
+    pub(crate) fn open_write(&self) -> Option<OpenWrite> {
+        self.0.open
     }
 
     /// Returns whether the service itself responded with this status.

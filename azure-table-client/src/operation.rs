@@ -1,20 +1,19 @@
 //! The operations of the REST interface: building requests and reading responses. No I/O.
 
 pub(crate) mod access_policies;
+mod answer;
 mod asked;
-pub(crate) mod batch;
 pub(crate) mod committed;
 pub(crate) mod cursor;
 pub(crate) mod entity;
 pub(crate) mod key;
 mod location;
-pub(crate) mod origin;
+pub(crate) mod own;
 pub(crate) mod page_token;
 mod proof;
 pub(crate) mod query;
 mod reply;
 mod results;
-mod server_wait;
 pub(crate) mod service_properties;
 pub(crate) mod stats;
 pub(crate) mod table;
@@ -26,15 +25,15 @@ mod write_result;
 mod wrote;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use uuid::Uuid;
 
+pub(crate) use answer::{Answer, is_of_another_request};
 pub(crate) use asked::Asked;
 pub use location::Location;
 pub use proof::Proof;
 pub(crate) use reply::{Reply, Signed, is_missing};
 pub use results::{Confirmation, ResponseInfo, Stored, Written};
-pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
 pub use write_result::{WriteOutcome, WriteResult};
 pub(crate) use wrote::{Effect, Wrote};
@@ -85,7 +84,7 @@ impl Request {
             needs_types: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
-            asked: Asked::Any,
+            asked: Asked::Nothing,
             writes: Vec::new(),
         }
     }
@@ -162,7 +161,7 @@ impl Request {
             [only] if self.operation != Operation::Transaction => Some(&only.key),
             _ => match &self.asked {
                 Asked::Row(key) => Some(key),
-                Asked::Any | Asked::Matching(..) => None,
+                Asked::Nothing | Asked::All | Asked::Matching(..) => None,
             },
         }
     }
@@ -186,16 +185,6 @@ impl Request {
     /// Whether the request changes anything. Its method does not show this: a batch with a read is posted too.
     pub(crate) fn is_write(&self) -> bool {
         self.operation.is_write()
-    }
-
-    /// The status of a response: of a batch, the status of the operation inside.
-    pub(crate) fn status_of(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        body: &[u8],
-    ) -> StatusCode {
-        if self.is_batch() { batch::status_of(status, headers, body) } else { status }
     }
 }
 

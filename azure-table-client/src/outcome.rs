@@ -1,24 +1,35 @@
 //! Decides whether a write was applied whose attempts have no response.
 //!
-//! A response of the service closes its attempt; `operation::origin` decides which responses do. An attempt without such
+//! A response of the service closes its attempt; `operation::answer` decides which responses do. An attempt without such
 //! a response stays *open*: it may have been applied, or may be applied later. [`open`](fn@open) then reads the rows
-//! back, and [`rules`] compare them with the write. Calls and transactions send with [`write`] and bulk runs settle with
-//! [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`](fn@open) itself.
+//! back, and [`evidence`] compares them with the write. Calls and transactions send with [`write`] and bulk runs settle
+//! with [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`](fn@open) itself.
 
-mod claims;
 mod evidence;
 mod open;
 mod properties;
-mod read_back;
-mod rules;
 mod settle;
-mod unconfirmed;
 
-pub(crate) use claims::{applied, not_applied, unknown};
-pub(crate) use evidence::Found;
-pub(crate) use open::{Judged, OpenWrite, accepted, is_expired, open, rows_left};
+use crate::error::{Error, Outcome};
+
+pub(crate) use evidence::{Found, Judgment, Verdict};
+pub(crate) use open::{Doubtful, Judged, accepted, is_expired, open, read_back, rows_left};
 pub(crate) use properties::{MapEntity, Properties, properties_of};
-pub(crate) use read_back::read_back;
-pub(crate) use rules::{Judgment, Verdict};
-pub(crate) use settle::{settle, write};
-pub(crate) use unconfirmed::Unconfirmed;
+pub(crate) use settle::{Unconfirmed, settle, write};
+
+// The claims about failed writes. Contexts, bulk runs and composite calls use only these.
+
+/// Marks the error of a write with an open attempt, which may have been applied, or may be applied later.
+pub(crate) fn unknown(error: Error) -> Error {
+    error.with_outcome(Outcome::Unknown)
+}
+
+/// Marks the error of a write whose attempts were all refused by the service.
+pub(crate) fn not_applied(error: Error) -> Error {
+    error.with_outcome(Outcome::NotApplied)
+}
+
+/// Marks an error after a write that the service confirmed.
+pub(crate) fn applied(error: Error) -> Error {
+    error.with_outcome(Outcome::Applied)
+}

@@ -8,7 +8,8 @@ mod failure;
 mod location;
 mod prepare;
 mod retry;
-mod skew;
+mod retrying;
+mod signing;
 mod trace;
 mod unreachable;
 
@@ -30,9 +31,9 @@ pub(crate) use budget::{Budget, DEFAULT_TOKENS};
 pub(crate) use credential::{AcceptedCredentials, CurrentCredential};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
+pub(crate) use retry::is_transient;
 pub use retry::{FailedAttempt, RetryPolicy};
-pub(crate) use retry::{is_transient, server_wait};
-use skew::Skew;
+use signing::Skew;
 pub(crate) use trace::{CallTrace, Expects, error_type};
 
 /// The transport, the credential and the limits that all requests of a client share.
@@ -152,14 +153,10 @@ impl Pipeline {
         // Bodies are in the client's own format.
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
         let base = self.endpoint.base();
-        let Some(batch) = transaction::in_batch(request, protocol, base, &self.clock)? else {
-            let attempts = Attempts::new(self, request, options, client_request_id, trace)?;
-            return attempts.exchange(read).await;
-        };
-        // Boxed, so that the futures of all other calls do not reserve space for it.
-        let batch = Box::new(batch);
-        let attempts = Attempts::new(self, &batch, options, client_request_id, trace)?;
-        Box::pin(attempts.exchange(|reply| read(transaction::only(reply, request)?))).await
+        let batch = transaction::in_batch(request, protocol, base, &self.clock)?.map(Box::new);
+        let request = batch.as_deref().unwrap_or(request);
+        let attempts = Attempts::new(self, request, options, client_request_id, trace)?;
+        attempts.exchange(read).await
     }
 
     /// Sets the version and the format of requests.

@@ -20,7 +20,9 @@ use tokio::time::{sleep, timeout};
 
 use super::TRANSPORT;
 
-const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nx-ms-request-id: id\r\nETag: W/\"1\"\r\n\r\n";
+const DELETED: &str = "HTTP/1.1 204 No Content\r\nx-ms-request-id: id\r\n\r\n";
+const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nx-ms-request-id: id\r\nETag: W/\"1\"\r\n\
+                          Location: http://h/Blogs(PartitionKey='p',RowKey='r')\r\n\r\n";
 
 fn row() -> DynamicEntity {
     DynamicEntity::new("p", "r")
@@ -238,8 +240,10 @@ async fn requests_have_a_host_and_a_length() {
         let sender = sender.clone();
         async move {
             while let Some(text) = request(&mut socket).await {
+                let is_delete = text.starts_with("DELETE");
                 sender.send(text).unwrap();
-                socket.write_all(NO_CONTENT.as_bytes()).await.unwrap();
+                let response = if is_delete { DELETED } else { NO_CONTENT };
+                socket.write_all(response.as_bytes()).await.unwrap();
             }
         }
     })

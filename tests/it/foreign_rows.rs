@@ -23,7 +23,7 @@ fn foreign(path: &str, etag: &str) -> HttpResponse {
     let row = format!(r#"{{"odata.etag":{quoted},"PartitionKey":"q","RowKey":"x"}}"#);
     let body = if path.ends_with("()") { format!(r#"{{"value":[{row}]}}"#) } else { row };
     let json = "application/json;odata=minimalmetadata";
-    response(200, &[("content-type", json), ("x-ms-request-id", "1"), ("etag", etag)], body)
+    response(200, &[("content-type", json), ("etag", etag)], body)
 }
 
 /// Two rows of one partition, and one of another. Each write is lost if `loses_writes`. The first `reads` reads receive the response to a read

@@ -117,7 +117,9 @@ async fn different_headers_of_one_name_are_unexpected() {
     let error = table(&server).get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
     assert!(error.to_string().contains("two different ETag headers"), "{error}");
-    let server = failing("204 No Content", headers(&[same, other].concat()), String::new()).await;
+    let row_url = "Location: http://h/Blogs(PartitionKey='p',RowKey='r')\r\n";
+    let both = headers(&[same, other, row_url].concat());
+    let server = failing("204 No Content", both, String::new()).await;
     let error = table(&server).insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Applied));
 

@@ -22,6 +22,7 @@ mod errors;
 mod explored;
 mod faults;
 mod foreign_rows;
+mod foreign_successes;
 mod fuzz_seeds;
 mod guides;
 mod helpers;

@@ -88,7 +88,8 @@ async fn call(
     let is_tables = reply.path.starts_with("/Tables");
     let written = match (&*reply.method, is_tables) {
         ("POST", true) => {
-            let done = service.create_table("Blogs").await?;
+            let name = reply.body["TableName"].as_str().unwrap_or("Blogs");
+            let done = service.create_table(name).await?;
             assert_eq!(done.request_id.as_deref(), reply.header("x-ms-request-id"));
             return Ok(None);
         }
@@ -143,7 +144,8 @@ async fn tables(
     counts: &mut Counts,
 ) -> usize {
     let Some(rows) = reply.body["value"].as_array() else {
-        assert!(service.table_exists("Blogs").await.unwrap());
+        let name = reply.body["TableName"].as_str().unwrap();
+        assert!(service.table_exists(name).await.unwrap());
         return 1;
     };
     let mut names = std::pin::pin!(service.list_tables().stream());

@@ -14,6 +14,7 @@ use crate::hostile_server::{HostileServer, response};
 
 const SAS: &str = "sv=2019-02-02&sp=raud&sig=c2VjcmV0LXNlY3JldC1zZWNyZXQ%3D";
 const SERVICE: &str = "x-ms-request-id: id\r\nETag: W/\"1\"\r\n";
+const ROW: &str = "Location: http://h/Blogs(PartitionKey='p',RowKey='r')\r\n";
 
 fn row() -> DynamicEntity {
     let mut row = DynamicEntity::new("p", "r");
@@ -23,7 +24,7 @@ fn row() -> DynamicEntity {
 
 /// A server whose responses would be a success of every call.
 async fn thief() -> HostileServer {
-    HostileServer::start(|_, _| response("204 No Content", SERVICE, "")).await
+    HostileServer::start(|_, _| response("204 No Content", &[SERVICE, ROW].concat(), "")).await
 }
 
 /// Builders with the default settings of reqwest, and with settings that leak.

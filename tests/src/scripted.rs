@@ -127,9 +127,19 @@ impl Step {
         Self::new(|request, _| async move { other.send(request).await })
     }
 
-    /// Returns this response. The request is not sent.
-    pub fn respond(response: HttpResponse) -> Self {
-        Self::new(|_, _| ready(Ok(response)))
+    /// Returns this response. The request is not sent. A response with an id of the service echoes the id of the request, as
+    /// the service does.
+    pub fn respond(mut response: HttpResponse) -> Self {
+        const ECHO: &str = "x-ms-client-request-id";
+        Self::new(|request, _| {
+            if response.headers.contains_key("x-ms-request-id")
+                && !response.headers.contains_key(ECHO)
+                && let Some(id) = request.headers.get(ECHO)
+            {
+                response.headers.insert(ECHO, id.clone());
+            }
+            ready(Ok(response))
+        })
     }
 
     /// Fails without sending the request.

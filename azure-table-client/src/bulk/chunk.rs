@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::operation::Row;
+use crate::error::OpenWrite;
 use crate::operation::transaction::Batch;
 use crate::operation::{Request, Target};
 
@@ -26,8 +27,8 @@ pub(super) struct Chunk {
     pub(super) failures: u32,
     /// The number of refusals of rows, in this chunk or in the chunks that it was split from.
     pub(super) refusals: u32,
-    /// The time of the last open attempt, which may have been applied, or may be applied later.
-    pub(super) open: Option<Instant>,
+    /// The attempts that may have been applied, or may be applied later.
+    pub(super) open: Option<OpenWrite>,
     /// Whether an open attempt sent its rows in other chunks, so that the write id of one row does not prove the
     /// whole chunk.
     pub(super) is_regrouped: bool,

@@ -19,7 +19,7 @@ use super::report::{Cause, Progress};
 use super::window::Window;
 use crate::client_core::ClientCore;
 use crate::clock::Sleep;
-use crate::error::Error;
+use crate::error::{Error, OpenWrite};
 use crate::operation::{Proof, WriteOutcome, WriteResult};
 use crate::pipeline::{CallOptions, RetryPolicy};
 use response::Response;
@@ -171,13 +171,13 @@ impl Run {
             let Some(mut chunk) = self.window.take(now, flush) else { return };
             chunk.since.get_or_insert(now);
             chunk.is_regrouped |= self.earlier.is_some();
-            chunk.open = chunk.open.or(self.earlier);
+            // The time at which an earlier run sent a row first is unknown.
+            let earlier = OpenWrite { last_sent: self.earlier, ..OpenWrite::default() };
+            chunk.open = chunk.open.or(self.earlier.map(|_| earlier));
             chunk.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
-            // The time at which an earlier run sent a row is unknown.
-            let first_sent = chunk.since.filter(|_| self.earlier.is_none());
             let (core, options) = (Arc::clone(&self.core), self.options());
-            let sent = response::send(core, chunk, options, now, first_sent);
+            let sent = response::send(core, chunk, options, now);
             self.in_flight.push(Box::pin(sent));
         }
     }

@@ -8,9 +8,9 @@ use super::options::SaveOptions;
 use super::tracker::{Identity, OpenChange};
 use crate::ETag;
 use crate::entity::EntityKey;
-use crate::error::{Error, MatchingState};
+use crate::error::{Error, MatchingState, OpenWrite};
 use crate::operation::{Confirmation, Proof, Request, WriteOutcome, WriteResult};
-use crate::outcome::{self, Found, Judged, OpenWrite, Unconfirmed, Verdict};
+use crate::outcome::{self, Doubtful, Found, Judged, Unconfirmed, Verdict};
 use crate::wire::Operation;
 
 /// The findings about the entities of one request.
@@ -38,14 +38,14 @@ impl TableContext {
     ) -> Result<Findings, Error> {
         let opened = self.tracker.open_requests(ids);
         let writes = opened.iter().map(|open| {
-            let own = last.filter(|(request, _)| open.is_of(request)).map(|(_, own)| own);
-            let start = Some(open.sent.start);
-            OpenWrite {
+            let own = last.filter(|(request, _)| open.is_of(request)).map(|(_, own)| own.open());
+            let (first_sent, last_sent) = (Some(open.sent.start), Some(open.sent.end));
+            let is_fenced = own.flatten().is_some_and(|open| open.is_fenced);
+            let is_open = own.is_none_or(|open| open.is_some());
+            Doubtful {
                 request: &open.request,
-                is_open: own.is_none_or(Unconfirmed::is_open),
-                is_fenced: own.is_some_and(Unconfirmed::is_fenced),
-                sent: Some(open.sent.end),
-                since: last.and_then(|(_, last)| last.since(&self.core, start)),
+                open: is_open.then_some(OpenWrite { first_sent, last_sent, is_fenced }),
+                since: last.and_then(|(_, last)| last.since(&self.core, first_sent)),
             }
         });
         let writes: Vec<_> = writes.collect();

@@ -11,7 +11,7 @@ use azure_table_protocol::transport::{TransportError, TransportErrorKind};
 use http::StatusCode;
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
-use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, Outcome};
+use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, OpenWrite, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityJsonError, EntityKey, KeyError};
 use crate::limits::LimitError;
@@ -38,6 +38,7 @@ impl Error {
             retry_after: None,
             deadline: None,
             is_damaged: false,
+            open: None,
             hint: None,
             source: None,
         }))
@@ -130,6 +131,12 @@ impl Error {
 
     pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
         self.0.outcome = outcome;
+        self
+    }
+
+    /// Sets the open attempts of a write, whose outcome is then unknown.
+    pub(crate) fn with_open_write(mut self, open: Option<OpenWrite>) -> Self {
+        self.0.open = open;
         self
     }
 

@@ -4,32 +4,45 @@
 //! would reveal it. So each row of each response is compared with the request here; a row that does not answer it makes
 //! the response unusable, like a response that is lost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::entity::{Columns, DecodeError, EntityKey, ReadRow, Row};
-use crate::error::Error;
 use crate::filter::{KeyOrder, QueryFilter};
 use crate::wire::ReadError;
 
 /// The rows that a request asks for.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Asked {
-    /// Any rows, or something else than rows.
+    /// Something else than rows.
     #[default]
-    Any,
+    Nothing,
+    /// The rows of a table.
+    All,
     /// The row with this key.
     Row(EntityKey),
     /// The rows that match a filter. Only its conditions on keys are compared.
     Matching(Arc<QueryFilter>, KeyOrder),
 }
 
+/// Why a response does not answer its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    /// It has a row that the request does not ask for.
+    OtherRow,
+    /// It has something else than rows.
+    NoRow,
+}
+
 impl Asked {
-    /// Whether the row answers the request. A key that the projection leaves out is not compared.
-    fn admits(&self, row: &Row<'_>) -> bool {
+    /// Compares a row with the request. A key that the projection leaves out is not compared.
+    fn compare(&self, row: &Row<'_>) -> Result<(), Mismatch> {
         let [partition_key, row_key] = row.known_keys();
-        match self {
-            Self::Any => true,
+        let is_asked = match self {
+            Self::Nothing => return Ok(()),
+            _ if partition_key.is_none() && row_key.is_none() && !row.form.selected => {
+                return Err(Mismatch::NoRow);
+            }
+            Self::All => true,
             Self::Row(key) => {
                 partition_key.is_none_or(|text| text == key.partition_key)
                     && row_key.is_none_or(|text| text == key.row_key)
@@ -37,34 +50,27 @@ impl Asked {
             Self::Matching(filter, order) => {
                 !filter.tree().excludes(partition_key, row_key, *order)
             }
-        }
+        };
+        if is_asked { Ok(()) } else { Err(Mismatch::OtherRow) }
     }
 
-    /// Reads rows with `reader`. `None` if one of them does not answer the request.
+    /// Reads rows with `reader`, unless one of them does not answer the request.
     pub(super) fn read<T, U>(
         &self,
         reader: &dyn ReadRow<T>,
         read: impl FnOnce(&dyn ReadRow<T>) -> Result<U, ReadError>,
-    ) -> Option<Result<U, ReadError>> {
-        let answers = Answers { reader, asked: self, has_foreign: AtomicBool::new(false) };
+    ) -> Result<Result<U, ReadError>, Mismatch> {
+        let answers = Answers { reader, asked: self, mismatch: OnceLock::new() };
         let rows = read(&answers);
-        (!answers.has_foreign.into_inner()).then_some(rows)
+        answers.mismatch.into_inner().map_or(Ok(rows), Err)
     }
-}
-
-/// The error of a response with a row that does not answer the request.
-pub(super) fn foreign_row() -> Error {
-    Error::damaged_reply(
-        "the response belongs to another request: it holds an entity with other keys; a proxy or a cache may have \
-         sent it",
-    )
 }
 
 /// Reads the rows that answer a request. The first other row ends the reading, before it is decoded.
 struct Answers<'r, T> {
     reader: &'r dyn ReadRow<T>,
     asked: &'r Asked,
-    has_foreign: AtomicBool,
+    mismatch: OnceLock<Mismatch>,
 }
 
 impl<T> ReadRow<T> for Answers<'_, T> {
@@ -77,10 +83,12 @@ impl<T> ReadRow<T> for Answers<'_, T> {
     }
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
-        if self.asked.admits(row) {
-            return self.reader.read_row(row);
+        match self.asked.compare(row) {
+            Ok(()) => self.reader.read_row(row),
+            Err(mismatch) => {
+                self.mismatch.get_or_init(|| mismatch);
+                Err(row.missing("RowKey"))
+            }
         }
-        self.has_foreign.store(true, Ordering::Relaxed);
-        Err(row.missing("RowKey"))
     }
 }

@@ -217,7 +217,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     let (format, form) = reply.format(request)?;
     let entity = reply.row(request, (format, form), &Entities)?;
     let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
-    Ok((fetched, Source { body: reply.body, format, form }))
+    Ok((fetched, Source { body: reply.answer.body, format, form }))
 }
 
 /// Returns `None` if the entity does not exist.

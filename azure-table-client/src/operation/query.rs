@@ -87,6 +87,7 @@ pub(crate) fn query(
     protocol.dialect().check_table_name(table)?;
     let mut request =
         Request::new(Operation::Query, table, Method::GET, encoding::query_path(table));
+    request.asked = Asked::All;
     if let Some(filter) = spec.filter {
         request.query.push("$filter", filter.text());
         request.asked = Asked::Matching(Arc::clone(filter), KeyOrder::of(protocol.dialect()));
@@ -108,8 +109,26 @@ pub(crate) fn query(
         if let Some(row_key) = &next.row_key {
             request.query.push("NextRowKey", row_key);
         }
+        check_token(&request, next)?;
     }
     Ok(request)
+}
+
+/// The bytes of a request that are sent without an answer about its length. A URL has at most 65,534 bytes, those of the
+/// endpoint included.
+const SENDABLE_BYTES: usize = 64_000;
+
+/// Checks that a continuation token, which any server may have sent, fits in the URL of a request.
+pub(super) fn check_token(request: &Request, token: &PageToken) -> Result<(), Error> {
+    let bytes = request.path.len() + 1 + request.query.as_str().len();
+    if bytes <= SENDABLE_BYTES {
+        return Ok(());
+    }
+    let token = token.partition_key.len() + token.row_key.as_ref().map_or(0, String::len);
+    Err(Error::unexpected_reply(format!(
+        "the continuation token has {token} bytes: the URL of the next page would have {bytes} bytes, of at most \
+         {SENDABLE_BYTES}"
+    )))
 }
 
 /// The request for the row with this key.

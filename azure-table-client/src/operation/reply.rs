@@ -2,38 +2,43 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
 
-use super::asked::foreign_row;
-use super::{Confirmation, Location, Request, ResponseInfo, server_wait};
+use super::asked::Mismatch;
+use super::{Answer, Confirmation, Location, Request, ResponseInfo};
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::{Form, ReadRow};
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
 use crate::wire::xml_tree::{Element, InvalidXml};
-use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
+use crate::wire::{Operation, PayloadFormat, ReadError};
 
-/// The service's response to a call, with information about its attempts.
-#[derive(Debug, Clone)]
+/// The answer to a call, with information about its attempts. Derefs to the answer.
+#[derive(Debug)]
 pub(crate) struct Reply {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) answer: Answer,
     /// The requested format.
     pub(crate) requested: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
-    /// The time of the last attempt of this write that may have been applied, or may be applied
-    /// later.
-    pub(crate) open: Option<Instant>,
+    /// The attempts of this write that may have been applied, or may be applied later.
+    pub(crate) open: Option<OpenWrite>,
     /// The location that sent it.
     pub(crate) location: Location,
     pub(crate) signed: Signed,
+}
+
+impl Deref for Reply {
+    type Target = Answer;
+
+    fn deref(&self) -> &Answer {
+        &self.answer
+    }
 }
 
 /// The signing of a request, for hints about a refusal.
@@ -46,19 +51,6 @@ pub(crate) struct Signed {
 }
 
 impl Reply {
-    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
-    pub(crate) fn request_id(&self) -> Option<&str> {
-        headers::request_id(&self.headers)
-    }
-
-    /// The service's clock.
-    pub(crate) fn date(&self) -> Option<SystemTime> {
-        httpdate::parse_http_date(self.header(&header::DATE)?).ok()
-    }
-
     pub(crate) fn info(&self) -> ResponseInfo {
         ResponseInfo {
             status: self.status.as_u16(),
@@ -68,11 +60,14 @@ impl Reply {
     }
 
     /// Returns the error of a response that is not a success.
-    pub(crate) fn into_error(self, request: &Request) -> Error {
+    pub(crate) fn into_error(mut self, request: &Request) -> Error {
         let status = self.status;
         let error = if status.is_success() {
-            Error::unexpected_reply(format!("unexpected status {status}"))
-        } else if let Some(body) = service_error::parse(&self.body) {
+            let text = format!("unexpected status {status}");
+            // The response to a read in a batch, which cannot be read.
+            let is_damaged = status == StatusCode::ACCEPTED && !request.is_write();
+            if is_damaged { Error::damaged_reply(text) } else { Error::unexpected_reply(text) }
+        } else if let Some(body) = self.answer.error.take() {
             let error = Error::service(body);
             // Some servers number the only operation as well.
             let is_numbered = request.operation == Operation::Transaction;
@@ -86,21 +81,16 @@ impl Reply {
         };
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
-        let hint = error.code().and_then(|code| self.hint(code, request));
-        self.describe(error.with_hint(hint).with_retry_after(self.wait()), outcome, request)
+        let hint = self.hint(error.code(), request);
+        self.describe(error.with_hint(hint).with_retry_after(self.wait), outcome, request)
     }
 
-    /// Returns the wait in the headers of the response. A date counts from the date of the response.
-    fn wait(&self) -> Option<Duration> {
-        let now = self.date().unwrap_or(self.signed.received_at);
-        server_wait(&self.headers, &self.body, now)
-    }
-
-    /// Returns the advice after a refusal of the credential, if known.
-    fn hint(&self, code: &ErrorCode, request: &Request) -> Option<String> {
-        if self.status != StatusCode::FORBIDDEN {
-            return None;
+    /// Returns the advice after a refusal of a credential, if known.
+    fn hint(&self, code: Option<&ErrorCode>, request: &Request) -> Option<String> {
+        if self.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            return Some(PROXY_HINT.to_owned());
         }
+        let code = code.filter(|_| self.status == StatusCode::FORBIDDEN)?;
         let signed = &self.signed;
         auth::hint(
             &signed.credential,
@@ -257,9 +247,21 @@ impl Reply {
         read: impl FnOnce(&dyn ReadRow<T>) -> Result<U, ReadError>,
     ) -> Result<U, Error> {
         match request.asked.read(reader, read) {
-            Some(rows) => rows.map_err(|error| self.read_error(error, request)),
-            None => Err(self.unusable(foreign_row(), request)),
+            Ok(rows) => rows.map_err(|error| self.read_error(error, request)),
+            Err(Mismatch::OtherRow) => Err(self.foreign(request)),
+            Err(Mismatch::NoRow) => Err(self.unusable(foreign(NO_RESULT), request)),
         }
+    }
+
+    /// Returns the error of a response that holds something else than the request asks for.
+    pub(super) fn foreign(&self, request: &Request) -> Error {
+        self.unusable(
+            Error::damaged_reply(
+                "the response belongs to another request: it holds an entity with other keys, or another table; \
+                 a proxy or a cache may have sent it",
+            ),
+            request,
+        )
     }
 
     /// Reads a document that is XML in every format.
@@ -285,9 +287,7 @@ impl Reply {
     fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
             // Well-formed JSON of another form, or beyond the limits of the client, does not change when it is read again.
-            ReadError::Json(error) if error.is_data() => {
-                foreign("not a result of the Table service").with_source(error)
-            }
+            ReadError::Json(error) if error.is_data() => foreign(NO_RESULT).with_source(error),
             ReadError::Json(error) => damaged("not valid JSON").with_source(error),
             ReadError::Atom(error) => damaged("not valid Atom").with_source(error),
             ReadError::Decode(error) => Error::from(error),
@@ -295,6 +295,12 @@ impl Reply {
         self.unusable(error, request)
     }
 }
+
+const NO_RESULT: &str = "not a result of the Table service";
+
+/// The advice after a 407.
+const PROXY_HINT: &str = "The proxy between this program and the service wants credentials: put them into the URL of \
+     the proxy, as in HTTPS_PROXY=http://user:password@proxy:8080.";
 
 /// Returns the error of a response that is not from a Table service.
 fn foreign(problem: impl Display) -> Error {

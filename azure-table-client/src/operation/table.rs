@@ -8,7 +8,7 @@ use http::Method;
 
 use super::committed::{self, Committed};
 use super::page_token::PageToken;
-use super::{Reply, Request};
+use super::{Reply, Request, query};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, Protocol, encoding, headers};
@@ -35,7 +35,11 @@ pub(crate) fn get(protocol: Protocol, table: &str) -> Result<Request, Error> {
     Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
 }
 
-pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&PageToken>) -> Request {
+pub(crate) fn list(
+    filter: Option<&str>,
+    top: Option<u32>,
+    next: Option<&PageToken>,
+) -> Result<Request, Error> {
     let mut request = Request::new(Operation::ListTables, "Tables", Method::GET, TABLES.to_owned());
     if let Some(filter) = filter {
         request.query.push("$filter", filter);
@@ -45,8 +49,9 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&PageTok
     }
     if let Some(next) = next {
         request.query.push("NextTableName", &next.partition_key);
+        query::check_token(&request, next)?;
     }
-    request
+    Ok(request)
 }
 
 /// Whether creating a table failed because it exists.
@@ -72,9 +77,17 @@ pub(crate) fn deleted_if_exists(result: Result<Committed, Error>) -> Result<bool
 
 /// Returns `false` if there is no such table.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    let found = reply.ok(request).and_then(|reply| reply.format(request));
+    let found = reply.ok(request).and_then(|reply| {
+        let format = reply.format(request)?;
+        let name: String = reply.row(request, format, &TableNames)?;
+        if name.eq_ignore_ascii_case(&request.resource) {
+            Ok(())
+        } else {
+            Err(reply.foreign(request))
+        }
+    });
     match found {
-        Ok(_) => Ok(true),
+        Ok(()) => Ok(true),
         Err(error) if error.code().is_some_and(not_found) => Ok(false),
         Err(error) => Err(error),
     }

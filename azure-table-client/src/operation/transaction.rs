@@ -22,7 +22,7 @@ use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Writer, header_lines, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
-pub(crate) use response::{committed, only};
+pub(crate) use response::committed;
 pub(crate) use single::in_batch;
 
 pub(super) const PATH: &str = "/$batch";

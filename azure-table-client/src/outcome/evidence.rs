@@ -1,10 +1,23 @@
-//! The evidence in a row that a write was applied. No I/O.
+//! The evidence in rows that a write was applied, and the rules that decide by it. No I/O.
+//!
+//! - A write id that is found in a row proves that the write was applied, and with it the whole
+//!   transaction. A missing id proves nothing.
+//! - An ETag that the write names and that the row still has proves that no attempt has been applied so
+//!   far. An open attempt may still be, unless the service would refuse it by now.
+//! - A row that has another ETag, or is gone, stops every later attempt under the old ETag. It proves
+//!   nothing about earlier attempts.
+//! - A row in the state that the write leaves counts as success for inserts, deletes and unconditional
+//!   writes. It proves nothing for an update that is conditional on an ETag, unless the program accepts
+//!   it, since another program may compute the same value.
+
+use std::collections::HashMap;
 
 use super::properties::{MapEntity, Properties};
 use crate::ETag;
 use crate::edm::{EdmDateTime, EdmValue};
 use crate::entity::{Entities, EntityKey, Form};
-use crate::operation::{Effect, Request, Wrote};
+use crate::error::{MatchingState, OpenWrite};
+use crate::operation::{Confirmation, Effect, Proof, Request, Wrote};
 use crate::wire::PayloadFormat;
 
 /// A row as the service holds it now.
@@ -108,73 +121,91 @@ fn decode(request: &Request, wrote: &Wrote, format: PayloadFormat) -> Option<Pro
     Some(entity.into_parts().1)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Dialect;
-    use crate::IfMatch;
-    use crate::entity::DynamicEntity;
-    use crate::operation::Target;
-    use crate::operation::entity::{self, Update, Write};
-    use crate::operation::transaction::Batch;
-    use crate::outcome::properties_of;
-    use crate::wire::Protocol;
+/// The evidence about a write whose last attempt was refused or got no response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evidence<'e> {
+    /// The write, or the operations of a transaction, which are all applied or not at all.
+    pub(crate) writes: &'e [SentWrite<'e>],
+    /// The rows that the primary holds now.
+    pub(crate) rows: &'e HashMap<EntityKey, Found>,
+    /// The column with the ids of writes.
+    pub(crate) write_id: Option<&'e str>,
+    /// A time, by the service's clock, before the first attempt.
+    pub(crate) since: Option<EdmDateTime>,
+    /// The open attempts.
+    pub(crate) open: Option<OpenWrite>,
+    /// Whether the service would have refused each open attempt before the rows were read.
+    pub(crate) is_expired: bool,
+}
 
-    fn blog(text: &str) -> DynamicEntity {
-        let mut blog = DynamicEntity::new("it's 100%", "r,'RowKey='\u{e9}");
-        blog.set("Text", text).set("Nan", f64::NAN);
-        blog
+/// The decision about a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Applied(Confirmation),
+    NotApplied,
+    Unknown {
+        /// Set if the rows are in the state that the write leaves.
+        matching_state: Option<MatchingState>,
+    },
+}
+
+/// The decision about a request, and the state of its rows.
+#[derive(Debug)]
+pub(crate) struct Judgment {
+    pub(crate) verdict: Verdict,
+    /// For each write, whether its row has the properties that it left.
+    pub(crate) left: Vec<bool>,
+}
+
+/// Decides whether the writes of a request were applied.
+pub(crate) fn judge(evidence: Evidence<'_>, proof: Proof) -> Judgment {
+    let Evidence { writes, rows, write_id, since, .. } = evidence;
+    let row = |write: &SentWrite<'_>| rows.get(write.key());
+    let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
+    let states: Vec<_> = states.collect();
+    let left = writes.iter().map(|write| row(write).is_some_and(|row| write.is_left_in(row)));
+    let left = left.collect();
+    Judgment { verdict: decide(evidence, &states, proof), left }
+}
+
+fn decide(evidence: Evidence<'_>, states: &[RowState], proof: Proof) -> Verdict {
+    let Evidence { writes, write_id, open, is_expired, .. } = evidence;
+    if states.contains(&RowState::HasWriteId) {
+        return Verdict::Applied(Confirmation::WriteId);
     }
-
-    #[test]
-    fn writes_are_read_from_requests() {
-        writes_are_read(Protocol::default());
-        writes_are_read(Protocol::default().to(Dialect::CosmosDb).unwrap());
-    }
-
-    fn writes_are_read(protocol: Protocol) {
-        let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
-        let format = protocol.format();
-        let stored = Found {
-            etag: ETag::from("W/\"2\""),
-            timestamp: None,
-            properties: properties_of(&blog, Dialect::default()).unwrap().1,
+    let Some(open) = open else { return Verdict::NotApplied };
+    if states.contains(&RowState::Unchanged) {
+        // The rows may be read one after another, and an attempt may be applied between two reads. An ETag that was
+        // gone counts only if it was gone before this row was read.
+        return if open.is_fenced || is_expired {
+            Verdict::NotApplied
+        } else {
+            Verdict::Unknown { matching_state: None }
         };
-        let mut batch = Batch::new(Target::of_test(protocol));
-        let mut expected = Vec::new();
-        for (n, write) in [
-            Write::Insert,
-            Write::Update(Update::Merge, &tag),
-            Write::Update(Update::Replace, &IfMatch::Any),
-            Write::Upsert(Update::Merge),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let keys = entity::checked_keys(protocol, "Blogs", &blog).unwrap();
-            let target = Target::of_test(protocol);
-            let request = entity::write(&target, None, &blog, &keys, write).unwrap();
-            let wrote = SentWrite::all_of(&request, format).unwrap().remove(0);
-            assert_eq!(wrote.key(), blog.key());
-            assert_eq!(wrote.compare(None, None, Some(&stored)), RowState::Matches, "{write:?}");
-            assert_eq!(wrote.is_conditional(), n == 1);
-            let row_key = format!("{}{n}", blog.key().row_key);
-            let mut other = DynamicEntity::new(&*blog.key().partition_key, row_key);
-            other.set("Text", n.to_string());
-            batch.write(None, &other, write).unwrap();
-            expected.push((other.key().clone(), format!("{:?}", wrote.wrote.effect)));
+    }
+    if states.iter().any(|state| *state != RowState::Matches) {
+        return Verdict::Unknown { matching_state: None };
+    }
+    let is_conditional = writes.iter().any(|write| write.is_conditional() && !write.is_delete());
+    let required = if is_conditional { Proof::MatchingUpdate } else { Proof::MatchingState };
+    if proof < required {
+        let lacks_write_id = write_id.is_none() && writes.iter().any(|write| !write.is_delete());
+        return Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id }) };
+    }
+    Verdict::Applied(Confirmation::Comparison)
+}
+
+/// Decides whether a request with an open attempt created or deleted a table, or deleted a row, which leave no id.
+/// `matches` states whether the table or the row is in the state that the request leaves.
+pub(crate) fn judge_without_id(matches: bool, proof: Proof) -> Verdict {
+    match (matches, proof >= Proof::MatchingState) {
+        (true, true) => Verdict::Applied(Confirmation::Comparison),
+        (true, false) => {
+            Verdict::Unknown { matching_state: Some(MatchingState { lacks_write_id: false }) }
         }
-        let delete = entity::delete(protocol, "Blogs", blog.key(), &tag).unwrap();
-        let wrote = SentWrite::all_of(&delete, format).unwrap().remove(0);
-        assert_eq!((wrote.key(), wrote.compare(None, None, None)), (blog.key(), RowState::Matches));
-        batch.delete(blog.key(), &tag).unwrap();
-        expected.push((blog.key().clone(), "Gone".to_owned()));
-        let request = batch.finish().unwrap();
-        let wrote = SentWrite::all_of(&request, format).unwrap();
-        let wrote: Vec<_> =
-            wrote.iter().map(|w| (w.key().clone(), format!("{:?}", w.wrote.effect))).collect();
-        assert_eq!(wrote, expected);
-        let read = entity::get(protocol, "Blogs", blog.key()).unwrap();
-        assert!(read.writes.is_empty());
+        (false, _) => Verdict::Unknown { matching_state: None },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,23 @@
 //! Writes without a confirmation: their rows are read back, and each write is judged by what the rows hold.
 
 use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::debug;
 
-use super::evidence::{Found, SentWrite};
-use super::read_back::{read_back, reading};
-use super::rules::{Evidence, Judgment, Verdict, judge};
+use super::evidence::{Evidence, Found, Judgment, SentWrite, Verdict, judge};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
-use crate::entity::EntityKey;
-use crate::error::Error;
+use crate::entity::{EntityKey, Lenient, Readable};
+use crate::error::{Error, ErrorCode, OpenWrite};
+use crate::filter::{Filter, QueryFilter};
+use crate::operation::cursor::Cursor;
+use crate::operation::query::{self, QuerySpec, Rows};
 use crate::operation::{Proof, Request};
-use crate::pipeline::{CallOptions, error_type};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type};
+use crate::wire::Operation;
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
 /// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
@@ -22,15 +26,11 @@ const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// A request that was sent and was not confirmed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenWrite<'r> {
+pub(crate) struct Doubtful<'r> {
     pub(crate) request: &'r Request,
-    /// Whether any attempt is open. A closed one counts as applied if its write id is found: a proxy may have
-    /// delivered it twice.
-    pub(crate) is_open: bool,
-    /// Whether the service refused an attempt because an ETag was gone.
-    pub(crate) is_fenced: bool,
-    /// The time of the last open attempt, if it is known.
-    pub(crate) sent: Option<Instant>,
+    /// Its open attempts. One without any counts as applied if its write id is found: a proxy may have delivered it
+    /// twice.
+    pub(crate) open: Option<OpenWrite>,
     /// A time, by the service's clock, before the first attempt.
     pub(crate) since: Option<EdmDateTime>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn accepted(core: &ClientCore, options: &CallOptions) -> Proof {
 /// The rows cannot be read.
 pub(crate) async fn open(
     core: &ClientCore,
-    writes: &[OpenWrite<'_>],
+    writes: &[Doubtful<'_>],
     may_be_down: bool,
     options: &CallOptions,
 ) -> Result<Judged, Error> {
@@ -69,7 +69,8 @@ pub(crate) async fn open(
         return Ok(Judged { judgments, rows: HashMap::new() });
     }
     // An attempt that expires while the rows are read may be applied after its row was read.
-    let is_expired = |write: &OpenWrite<'_>| write.sent.is_some_and(|at| is_expired(core, at));
+    let last_sent = |write: &Doubtful<'_>| write.open.and_then(|open| open.last_sent);
+    let is_expired = |write| last_sent(write).is_some_and(|at| is_expired(core, at));
     let expired: Vec<_> = writes.iter().map(is_expired).collect();
     let mut keys: Vec<_> =
         writes.iter().flat_map(|it| &it.request.writes).map(|it| &it.key).collect();
@@ -94,18 +95,18 @@ fn not_compared(request: &Request) -> Judgment {
 
 fn judgment(
     core: &ClientCore,
-    write: &OpenWrite<'_>,
+    write: &Doubtful<'_>,
     is_expired: bool,
     rows: &HashMap<EntityKey, Found>,
     proof: Proof,
 ) -> Judgment {
-    let OpenWrite { request, is_open, is_fenced, since, .. } = *write;
+    let Doubtful { request, open, since } = *write;
     let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
         return not_compared(request);
     };
     let write_id = core.settings.write_id.as_deref();
     let writes = &writes;
-    let evidence = Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired };
+    let evidence = Evidence { writes, rows, write_id, since, open, is_expired };
     let judgment = judge(evidence, proof);
     debug!(verdict = ?judgment.verdict, "read back whether a write was applied");
     judgment
@@ -128,4 +129,101 @@ pub(crate) async fn rows_left(
         .iter()
         .map(|write| rows.remove(write.key()).filter(|row| write.is_left_in(row)))
         .collect()
+}
+
+/// Returns the options of a read at the primary after a write with these options. If the service `may_be_down`, the read is
+/// not retried.
+pub(super) fn reading(options: &CallOptions, may_be_down: bool) -> CallOptions {
+    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
+    // The secondary may lag behind.
+    CallOptions { primary_only: true, client_request_id: None, retry, ..options.clone() }
+}
+
+/// Returns the rows of one partition with these keys that the primary holds now. The deadline covers all requests.
+pub(crate) async fn read_back(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+) -> Result<HashMap<EntityKey, Found>, Error> {
+    // Without types, values cannot be compared.
+    let format = Some(core.protocol(options)?.typed().format());
+    let options = CallOptions { format, ..reading(options, false) };
+    let trace = core.trace(Operation::Query, table);
+    let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
+    let work = pin!(async {
+        let mut all = HashMap::with_capacity(keys.len());
+        let mut keys = keys;
+        while !keys.is_empty() {
+            let chunk;
+            (chunk, keys) = keys.split_at(fitting(core, keys));
+            read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
+        }
+        Ok(all)
+    });
+    let left = options.deadline.unwrap_or(core.deadline);
+    let late = || Error::timeout("no time is left to read back whether changes were applied");
+    core.clock.timeout(left, pin!(trace.run(work))).await.ok_or_else(late)?
+}
+
+/// Returns the number of keys that one query can list.
+fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
+    let fits = |count: usize| {
+        filter(&keys[..count]).is_none_or(|filter| {
+            core.allows_comparisons(&filter) && query::fits_in_url(&filter.to_string())
+        })
+    };
+    let mut count = keys.len();
+    while count > 1 && !fits(count) {
+        count = count.div_ceil(2);
+    }
+    count
+}
+
+fn filter(keys: &[&EntityKey]) -> Option<Filter> {
+    let rows = keys.iter().map(|key| key.row_key.as_str());
+    Filter::rows(&keys.first()?.partition_key, rows)
+}
+
+async fn read_chunk(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+    found: &mut HashMap<EntityKey, Found>,
+) -> Result<(), Error> {
+    let protocol = core.protocol(options)?;
+    let Some(filter) = filter(keys).map(QueryFilter::from).map(Arc::new) else { return Ok(()) };
+    let point = match keys {
+        [key] if query::is_read_by_path(key, filter.text()) => Some(*key),
+        _ => None,
+    };
+    let spec = QuerySpec { filter: Some(&filter), select: &[] };
+    let mut cursor = Cursor::start();
+    loop {
+        let mut request = match point {
+            Some(key) => query::point(protocol, table, key, &[])?,
+            None => query::query(protocol, table, spec, None, cursor.token())?,
+        };
+        request.needs_types = true;
+        let read = |reply| match point {
+            Some(_) => query::point_rows(reply, &request, &Lenient),
+            None => query::rows(reply, &request, &Lenient, &cursor, protocol.dialect()),
+        };
+        let rows: Rows<Readable> = core.read(&request, options, trace, read).await?;
+        trace.page(rows.values.len());
+        for Readable { entity, .. } in rows.values {
+            let etag = entity.etag().cloned();
+            let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
+            let timestamp = entity.timestamp();
+            let (key, properties) = entity.into_parts();
+            let properties = properties.into_iter().collect();
+            found.insert(key, Found { etag, timestamp, properties });
+        }
+        cursor.advance(rows.next);
+        if cursor.is_over() {
+            return Ok(());
+        }
+    }
 }

@@ -1,14 +1,11 @@
-use std::time::{Duration, SystemTime};
-
-use http::StatusCode;
+use std::time::Duration;
 
 use super::retry::{self, FailedAttempt};
 use super::trace::is_code;
 use super::{Endpoint, unreachable};
 use crate::error::{Error, Rounded};
-use crate::operation::batch;
-use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
-use crate::wire::{headers, service_error};
+use crate::operation::Answer;
+use crate::transport::{TransportError, TransportErrorKind};
 
 const OF_ANOTHER_REQUEST: &str =
     "the response belongs to another request: its x-ms-client-request-id differs";
@@ -16,8 +13,7 @@ const DAMAGED: &str = "the body of the response is damaged, or belongs to anothe
 
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
-    /// A response, with its own status or, for a batch, the status of the operation inside.
-    Response(StatusCode, HttpResponse),
+    Response(Answer),
     /// A response with the id of another request. Nothing in it is used.
     OfAnotherRequest,
     /// A response to a read, with a body that is cut, is not in the format that its head announces, or has the rows of
@@ -35,11 +31,15 @@ impl Failure {
         }
     }
 
-    /// Whether the request never left this machine.
-    pub(super) fn is_unsent(&self) -> bool {
-        self.transport().is_some_and(|error| {
-            matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
-        })
+    /// Whether the attempt cannot have been applied: the service refused it, or the request never left this machine.
+    pub(super) fn closes(&self) -> bool {
+        match self {
+            Self::Response(answer) => answer.closes,
+            Self::Transport(error) => {
+                matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
+            }
+            Self::OfAnotherRequest | Self::Damaged | Self::TimedOut(_) => false,
+        }
     }
 
     /// Returns the error of the transport, if it failed.
@@ -69,31 +69,30 @@ impl Failure {
     }
 
     /// Returns the description of the failure that the retry policy receives.
-    pub(super) fn attempt(&self, number: u32, now: SystemTime) -> FailedAttempt {
+    pub(super) fn attempt(&self, number: u32) -> FailedAttempt {
         let mut failed = FailedAttempt::new(number);
-        if let Self::Response(status, response) = self {
-            failed.status = Some(status.as_u16());
-            failed.retry_after = retry::server_wait(&response.headers, &response.body, now);
+        if let Self::Response(answer) = self {
+            failed.status = Some(answer.status.as_u16());
+            failed.retry_after = answer.wait;
         }
         failed
     }
 
-    /// The error code of the service's response. Parses the body.
-    pub(super) fn code(&self) -> Option<String> {
-        let Self::Response(_, HttpResponse { headers, body, .. }) = self else { return None };
-        let body = batch::failed_body(headers, body).unwrap_or(body);
-        service_error::parse(body).map(|error| error.code).filter(|code| is_code(code))
+    /// The error code of the service's response.
+    pub(super) fn code(&self) -> Option<&str> {
+        let Self::Response(answer) = self else { return None };
+        answer.error.as_ref().map(|error| &*error.code).filter(|code| is_code(code))
     }
 
     /// The service's id of the request.
     pub(super) fn request_id(&self) -> Option<&str> {
-        let Self::Response(_, response) = self else { return None };
-        headers::request_id(&response.headers)
+        let Self::Response(answer) = self else { return None };
+        answer.request_id()
     }
 
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::Response(status, _) => status.to_string(),
+            Self::Response(answer) => answer.status.to_string(),
             Self::OfAnotherRequest => OF_ANOTHER_REQUEST.to_owned(),
             Self::Damaged => DAMAGED.to_owned(),
             Self::Transport(error) => error.to_string(),
@@ -114,10 +113,10 @@ impl Failure {
         }
     }
 
-    /// Returns the response, or the error of an attempt without a response.
-    pub(super) fn into_response(self) -> Result<HttpResponse, Error> {
+    /// Returns the answer, or the error of an attempt without one.
+    pub(super) fn into_answer(self) -> Result<Answer, Error> {
         match self {
-            Self::Response(_, response) => Ok(response),
+            Self::Response(answer) => Ok(answer),
             Self::OfAnotherRequest => Err(Error::unexpected_reply(OF_ANOTHER_REQUEST)),
             Self::Damaged => Err(Error::damaged_reply(DAMAGED)),
             Self::Transport(error) => Err(Error::from(error)),

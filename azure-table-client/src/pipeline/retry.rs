@@ -5,7 +5,6 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::clock::Clock;
-pub(crate) use crate::operation::server_wait;
 use crate::transport::TransportErrorKind;
 
 /// When and how often a failed attempt is repeated.

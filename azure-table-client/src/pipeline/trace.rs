@@ -186,7 +186,7 @@ impl CallTrace<'_> {
     pub(super) fn responded(&self, client_request_id: &str, reply: Option<&Reply>) {
         self.count(|tally| {
             tally.client_request_id = Some(client_request_id.to_owned());
-            tally.request_id = reply.and_then(Reply::request_id).map(str::to_owned);
+            tally.request_id = reply.and_then(|it| it.request_id()).map(str::to_owned);
             tally.outcome_open |= reply.is_some_and(|reply| reply.open.is_some());
         });
     }

@@ -135,7 +135,7 @@ impl<T> PageFetcher<T> {
         let mut request = match &page.request {
             PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
             PageRequest::Scan(filter) if self.operation == Operation::ListTables => {
-                table::list(filter.as_deref().map(QueryFilter::text), page.top, cursor.token())
+                table::list(filter.as_deref().map(QueryFilter::text), page.top, cursor.token())?
             }
             PageRequest::Scan(filter) => {
                 let spec = QuerySpec { filter: filter.as_ref(), select: &self.select };

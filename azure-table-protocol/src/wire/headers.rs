@@ -9,6 +9,7 @@ pub static X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 pub static X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 pub static X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 pub static DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
+pub static DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
 pub static MAX_DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("maxdataserviceversion");
 pub static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 pub static PREFER: HeaderName = HeaderName::from_static("prefer");

@@ -10,11 +10,11 @@ use super::super::operation::Row;
 use super::super::window::count;
 use super::{Health, Run};
 use crate::client_core::ClientCore;
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
 use crate::operation::committed::Committed;
 use crate::operation::{Confirmation, Reply, WriteOutcome, is_missing};
 use crate::outcome::{self, Unconfirmed};
-use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, server_wait};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
 /// The consequence of a chunk that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,12 +65,13 @@ impl Run {
             }
             (Err(error), Some(FailureKind::Refused(index))) => {
                 let is_open = error.outcome() == Outcome::Unknown;
-                chunk.open = is_open.then_some(sent_at);
+                chunk.open = is_open.then(|| error.open_write().unwrap_or_default());
                 self.refused(chunk, index, error)
             }
             (Err(error), failure) => {
                 if error.outcome() == Outcome::Unknown {
-                    chunk.open = Some(sent_at);
+                    let open = error.open_write().unwrap_or_default();
+                    chunk.open = OpenWrite::join(chunk.open, Some(open));
                 }
                 match self.next(&mut chunk, failure, now) {
                     Next::Again => vec![chunk],
@@ -207,7 +208,6 @@ pub(super) async fn send(
     chunk: Chunk,
     options: CallOptions,
     sent_at: Instant,
-    first_sent: Option<Instant>,
 ) -> Response {
     // The run slows down after each failure.
     let once = CallOptions { retry: Some(RetryPolicy::none()), ..options.clone() };
@@ -218,8 +218,8 @@ pub(super) async fn send(
     let trace = trace.expecting(Some(ErrorCode::is_throttling));
     let work = async {
         let reply = core.send(chunk.request(), &once, &trace).await?;
-        wait = server_wait(&reply.headers, &reply.body, core.clock.now());
-        let committed = read(&core, &chunk, reply, &options, first_sent).await?;
+        wait = reply.wait;
+        let committed = read(&core, &chunk, reply, &options).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -236,16 +236,14 @@ async fn read(
     chunk: &Chunk,
     reply: Reply,
     options: &CallOptions,
-    first_sent: Option<Instant>,
 ) -> Result<Committed, Error> {
-    let reply = Reply { open: reply.open.or(chunk.open), ..reply };
     let request = chunk.request();
-    match Unconfirmed::of(Ok(reply), request) {
+    match Unconfirmed::of(Ok(reply), request, chunk.open) {
         Ok(committed) => Ok(committed),
         // The run sends the chunk again or each of its rows, or reads the rows back one by one. The response may be cut
         // so that its success cannot be read: one row then does not prove the others.
         Err(last) if last.is_transient() || chunk.needs_proof_by_row() => Err(last.into_error()),
-        Err(last) => outcome::settle(core, request, options, first_sent, last).await,
+        Err(last) => outcome::settle(core, request, options, last).await,
     }
 }
 
@@ -258,8 +256,10 @@ pub(super) async fn read_back(
 ) -> Response {
     let now = core.clock.instant();
     let options = CallOptions { deadline: Some(core.try_timeout), ..options };
-    let last = outcome::unknown(error).into();
-    let result = outcome::settle(&core, chunk.request(), &options, None, last).await;
+    let result = match Unconfirmed::of(Err(outcome::unknown(error)), chunk.request(), chunk.open) {
+        Ok(committed) => Ok(committed),
+        Err(last) => outcome::settle(&core, chunk.request(), &options, last).await,
+    };
     Response { chunk, sent_at: now, result, wait: None, is_final: true }
 }
 

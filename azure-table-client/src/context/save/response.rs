@@ -106,7 +106,7 @@ impl TableContext {
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
     ) -> FollowUp {
-        let last = match Unconfirmed::of(reply, &group.request) {
+        let last = match Unconfirmed::of(reply, &group.request, None) {
             Ok(committed) => {
                 let etags = committed.operations.into_iter().map(|result| result.etag);
                 return self.confirm(&group, etags.collect(), trace, options).await;

@@ -1,32 +1,26 @@
 //! The responses to entity group transactions, and to single operations in a batch.
 
-use http::{HeaderName, StatusCode, header};
+use http::{HeaderName, StatusCode};
 
-use super::super::batch::messages;
+use super::super::answer::messages;
 use super::super::committed::{Committed, OperationResult};
-use super::super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::super::{Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
-use crate::wire::headers;
 use crate::wire::multipart::{Message, MultipartError};
+
+static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 
 /// Reads the response to a transaction.
 pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Error> {
     if reply.status != StatusCode::ACCEPTED {
-        return Err(refused(reply, None, request));
+        return Err(refused(reply, request));
     }
     let messages = match messages(&reply.headers, &reply.body) {
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };
     let status = |message: &Message<'_>| message.status().ok().filter(StatusCode::is_success);
-    if let [message] = &*messages
-        && status(message).is_none()
-    {
-        let id = index_of_failure(message, request.writes.len());
-        return Err(refused(inner(&reply, message, request)?, id, request));
-    }
     let mut operations = Vec::with_capacity(messages.len());
     for message in &messages {
         let Some(status) = status(message) else {
@@ -50,15 +44,6 @@ pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Er
     Ok(Committed { operations, response: reply.info() })
 }
 
-/// Returns the index of the failed operation where the message of the failure does not name it: in a transaction of one
-/// operation, or for a Content-ID of 0. Any other Content-ID may count from 0 or from 1, so it names no operation.
-fn index_of_failure(message: &Message<'_>, operations: usize) -> Option<usize> {
-    // The service does not report the index in a transaction of one operation.
-    let is_first =
-        operations == 1 || message.content_id().is_some_and(|id| id.parse() == Ok(0_usize));
-    is_first.then_some(0)
-}
-
 /// Whether the results have the order of the operations. Some services leave out the Content-IDs of the request, or
 /// count from 1.
 fn are_in_order(messages: &[Message<'_>]) -> bool {
@@ -69,44 +54,18 @@ fn are_in_order(messages: &[Message<'_>]) -> bool {
     is_from(0) || is_from(1)
 }
 
-/// Returns the error of a response that refuses a transaction; `id` is the index of its part in the batch.
-fn refused(reply: Reply, id: Option<usize>, request: &Request) -> Error {
+/// Returns the error of a response that refuses a transaction.
+fn refused(reply: Reply, request: &Request) -> Error {
+    let writes = &request.writes;
+    // The service does not report the index in a transaction of one operation. A Content-ID above 0 may count from 0 or
+    // from 1, so it names no operation.
+    let is_first = reply.header(&CONTENT_ID).is_some_and(|id| id.parse() == Ok(0_usize));
+    let first = (reply.is_inside_batch() && (writes.len() == 1 || is_first)).then_some(0);
     let error = reply.into_error(request);
     // An index in the message takes precedence, if it is valid.
-    let writes = &request.writes;
-    let index = error.batch_index().filter(|index| *index < writes.len()).or(id);
+    let index = error.batch_index().filter(|index| *index < writes.len()).or(first);
     let failed = index.and_then(|index| writes.get(index));
     error.at_index(index).of_entity(failed.map(|write| write.key.clone()))
-}
-
-/// Returns the response to the only operation of a batch.
-pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
-    if reply.status != StatusCode::ACCEPTED {
-        return Ok(reply);
-    }
-    match messages(&reply.headers, &reply.body).as_deref() {
-        Ok([message]) => inner(&reply, message, request),
-        Ok(_) => Err(unreadable(&reply, request, MultipartError::Truncated)),
-        Err(error) => Err(unreadable(&reply, request, *error)),
-    }
-}
-
-/// Returns a response in a batch as a response of its own.
-fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
-    let of = |error| unreadable(reply, request, error);
-    let mut headers = message.headers().map_err(of)?;
-    // Only the headers of the batch have the request id, the date and the wait.
-    let waits = HEADERS_IN_MILLISECONDS.map(HeaderName::from_static);
-    let shared = [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER];
-    for name in shared.into_iter().chain(&waits) {
-        if let Some(value) = reply.headers.get(name)
-            && !headers.contains_key(name)
-        {
-            headers.insert(name, value.clone());
-        }
-    }
-    let (status, body) = (message.status().map_err(of)?, reply.body.slice_ref(message.body));
-    Ok(Reply { status, headers, body, ..reply.clone() })
 }
 
 /// Returns the error of a batch that the service accepted, with a response that cannot be read.

@@ -11,12 +11,12 @@ use http::{HeaderValue, StatusCode};
 use super::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
 use crate::error::{Error, ErrorCode};
-use crate::transport::HttpResponse;
-use crate::wire::{Operation, service_error};
+use crate::operation::Answer;
+use crate::wire::Operation;
 
 /// The tokens that a call was sent with.
 #[derive(Debug, Default)]
-pub(super) struct Bearer {
+pub(in crate::pipeline) struct Bearer {
     /// The token of the last attempt; `None` while the tenant is unknown.
     token: Option<Token>,
     has_renewed: bool,
@@ -25,14 +25,13 @@ pub(super) struct Bearer {
 /// Whether Cosmos DB refuses a token since there are too many: a new one would be one more.
 ///
 /// Source: [Azure/azure-sdk-for-net#47191](https://github.com/Azure/azure-sdk-for-net/issues/47191).
-fn is_of_too_many(response: &HttpResponse) -> bool {
-    let error = service_error::parse(&response.body);
-    error.is_some_and(|error| error.message.contains("allowed aad token limit"))
+fn is_of_too_many(answer: &Answer) -> bool {
+    answer.error.as_ref().is_some_and(|error| error.message.contains("allowed aad token limit"))
 }
 
 impl Attempts<'_> {
     fn tokens(&self) -> Option<&BearerTokens> {
-        match &*self.credential {
+        match &*self.signing.credential {
             Credential::Token(tokens) => Some(tokens),
             _ => None,
         }
@@ -40,7 +39,7 @@ impl Attempts<'_> {
 
     /// Whether the last attempt had no token since the tenant is unknown. The service applies no such request.
     pub(super) fn lacks_token(&self) -> bool {
-        self.tokens().is_some() && self.bearer.token.is_none()
+        self.tokens().is_some() && self.signing.bearer.token.is_none()
     }
 
     /// Returns the `Authorization` of the next attempt, if it needs a token.
@@ -51,19 +50,19 @@ impl Attempts<'_> {
         let token = token.unwrap_or_else(|| {
             Err(Error::deadline(self.whole_deadline, "the credential returned no token in time"))
         });
-        self.bearer.token = token.map_err(|error| self.failed(error))?;
-        Ok(self.bearer.token.as_ref().map(Token::header))
+        self.signing.bearer.token = token.map_err(|error| self.failed(error))?;
+        Ok(self.signing.bearer.token.as_ref().map(Token::header))
     }
 
     /// Returns whether to send the request again after a response about the token: once with a new token, or
     /// with the first token of the tenant that the service names.
-    pub(super) fn has_new_token(&mut self, response: &HttpResponse) -> Result<bool, Error> {
+    pub(super) fn has_new_token(&mut self, answer: &Answer) -> Result<bool, Error> {
         let Some(tokens) = self.tokens() else { return Ok(false) };
-        if response.status.is_success() {
+        if answer.status.is_success() {
             return Ok(false);
         }
-        let challenge = Challenge::of(&response.headers);
-        let Some(token) = &self.bearer.token else {
+        let challenge = Challenge::of(&answer.headers);
+        let Some(token) = &self.signing.bearer.token else {
             // A response to a request without a token reports only the tenant.
             let tenant = challenge.and_then(|challenge| challenge.tenant).ok_or_else(|| {
                 self.failed(
@@ -71,31 +70,30 @@ impl Attempts<'_> {
                         "the service did not name its tenant; use BearerTokens::new with a \
                          credential of it",
                     )
-                    .with_reply(response.status, None),
+                    .with_reply(answer.status, None),
                 )
             })?;
             tokens.adopt(&tenant).map_err(|error| self.failed(error))?;
             return Ok(true);
         };
-        let is_refused = match response.status {
+        let is_refused = match answer.status {
             StatusCode::UNAUTHORIZED => true,
             StatusCode::FORBIDDEN => challenge.is_some(),
             _ => false,
         };
-        if !is_refused || self.bearer.has_renewed || is_of_too_many(response) {
+        if !is_refused || self.signing.bearer.has_renewed || is_of_too_many(answer) {
             return Ok(false);
         }
         tokens.reject(token);
-        self.bearer.has_renewed = true;
+        self.signing.bearer.has_renewed = true;
         Ok(true)
     }
 
     /// Returns advice on a response that refuses the token for good.
-    pub(super) fn advice(&self, response: &HttpResponse) -> Option<String> {
+    pub(super) fn advice(&self, answer: &Answer) -> Option<String> {
         let tokens = self.tokens()?;
-        let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
-        match response.status {
-            StatusCode::UNAUTHORIZED if is_of_too_many(response) => {
+        match answer.status {
+            StatusCode::UNAUTHORIZED if is_of_too_many(answer) => {
                 return Some(
                     "The token is valid: the account allows only so many tokens at a \
                      time. Share a client in each program, and an identity's token among them, or \
@@ -104,7 +102,7 @@ impl Attempts<'_> {
                 );
             }
             StatusCode::UNAUTHORIZED => {}
-            StatusCode::FORBIDDEN if code() == Some(ErrorCode::AuthenticationFailed) => {}
+            StatusCode::FORBIDDEN if answer.code() == Some(ErrorCode::AuthenticationFailed) => {}
             StatusCode::FORBIDDEN if self.request.operation == Operation::GetUserDelegationKey => {
                 return Some(
                     "The identity may lack a role that may generate user delegation keys, such as \
@@ -123,7 +121,7 @@ impl Attempts<'_> {
             _ => return None,
         }
         let mut advice = format!("The token for {} was refused", tokens.scope());
-        let Challenge { tenant, resource } = Challenge::of(&response.headers).unwrap_or_default();
+        let Challenge { tenant, resource } = Challenge::of(&answer.headers).unwrap_or_default();
         if let Some(resource) = resource {
             advice.push_str(", where the service names the audience ");
             advice.push_str(&resource);

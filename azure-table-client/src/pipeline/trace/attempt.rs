@@ -7,12 +7,10 @@ use tracing::{Span, debug_span, field};
 
 use super::redact::RedactedUrl;
 use super::{CallTrace, TARGET, integer, record_error};
-use crate::error::ErrorCode;
-use crate::operation::{Location, Request};
+use crate::operation::{Answer, Location, Request};
 use crate::pipeline::failure::Failure;
 use crate::telemetry::{AttemptOutcome, Received, Sending};
-use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
-use crate::wire::service_error;
+use crate::transport::{TransportError, TransportErrorKind};
 
 /// One attempt: a span by the conventions for HTTP clients, and the observers. A dropped attempt is reported as
 /// cancelled.
@@ -103,22 +101,24 @@ impl<'t> AttemptTrace<'t> {
         sending.headers
     }
 
-    /// Records a response; `status` is its own or, for a batch, the status of the operation inside.
-    pub(in crate::pipeline) fn responded(mut self, status: StatusCode, response: &HttpResponse) {
+    /// Records a response.
+    pub(in crate::pipeline) fn responded(mut self, answer: &Answer) {
+        let status = answer.status;
         if !status.is_success() {
             self.call.refused();
         }
+        let (received_status, _, body) = answer.received();
         if !self.span.is_disabled() {
-            self.span.record("http.response.status_code", integer(response.status.as_u16()));
-            self.span.record("http.response.body.size", integer(response.body.len()));
-            if let Some(id) = request_id(&response.headers) {
+            self.span.record("http.response.status_code", integer(received_status.as_u16()));
+            self.span.record("http.response.body.size", integer(body.len()));
+            if let Some(id) = answer.request_id() {
                 self.span.record("azure.service.request.id", id);
             }
-            if status.as_u16() >= 400 && !self.is_expected(status, response) {
+            if status.as_u16() >= 400 && !self.is_expected(answer) {
                 record_error(&self.span, status.as_str());
             }
         }
-        self.report(AttemptOutcome::Responded(status.as_u16()), Some(response));
+        self.report(AttemptOutcome::Responded(status.as_u16()), Some(answer));
     }
 
     /// Records an attempt without a usable response.
@@ -136,28 +136,27 @@ impl<'t> AttemptTrace<'t> {
     }
 
     /// Returns whether the call expects this response.
-    fn is_expected(&self, status: StatusCode, response: &HttpResponse) -> bool {
+    fn is_expected(&self, answer: &Answer) -> bool {
         // The secondary may lag behind; the primary is queried next.
         let is_lag =
-            self.received.location == Location::Secondary && status == StatusCode::NOT_FOUND;
-        let code = || Some(ErrorCode::from(service_error::parse(&response.body)?.code));
-        is_lag
-            || (status.is_client_error()
-                && self
-                    .call
-                    .expects
-                    .is_some_and(|expects| code().is_some_and(|code| expects(&code))))
+            self.received.location == Location::Secondary && answer.status == StatusCode::NOT_FOUND;
+        let is_expected = || {
+            let expects = self.call.expects?;
+            answer.code().map(|code| expects(&code))
+        };
+        is_lag || is_expected().unwrap_or(false)
     }
 
-    fn report(&mut self, outcome: AttemptOutcome, response: Option<&HttpResponse>) {
+    fn report(&mut self, outcome: AttemptOutcome, answer: Option<&Answer>) {
         self.is_over = true;
         if self.call.pipeline.observers.is_empty() {
             return;
         }
+        let received = answer.map(Answer::received);
         let received = Received {
             duration: self.call.pipeline.clock.since(self.started),
-            received_bytes: response.map_or(0, |response| response.body.len()),
-            headers: response.map(|response| &response.headers),
+            received_bytes: received.map_or(0, |(_, _, body)| body.len()),
+            headers: received.map(|(_, headers, _)| headers),
             outcome,
             ..self.received.clone()
         };
@@ -179,8 +178,4 @@ impl Drop for AttemptTrace<'_> {
 /// A GET has no body to speak of.
 fn size(method: &Method, bytes: usize) -> Option<i64> {
     (*method != Method::GET).then(|| integer(bytes))
-}
-
-fn request_id(headers: &HeaderMap) -> Option<&str> {
-    crate::wire::headers::request_id(headers)
 }

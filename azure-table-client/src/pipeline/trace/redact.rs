@@ -66,7 +66,7 @@ mod tests {
             "https://me.table.core.windows.net/Blogs()?$filter=REDACTED&$top=7"
         );
         let next = PageToken { partition_key: "secret".to_owned(), row_key: None };
-        let list = table::list(None, None, Some(&next));
+        let list = table::list(None, None, Some(&next)).unwrap();
         assert_eq!(shown(&list), "https://me.table.core.windows.net/Tables?NextTableName=REDACTED");
         let one = table::get(Protocol::default(), "Blogs").unwrap();
         assert_eq!(shown(&one), "https://me.table.core.windows.net/Tables('Blogs')");

@@ -1,9 +1,81 @@
-//! The difference between this machine's clock and the service's.
+//! The credential and the date of the attempts of one call, and the difference between this machine's clock and the
+//! service's. A refused signature is replaced once for each cause.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
+
+use super::Pipeline;
+#[cfg(feature = "entra")]
+use super::attempts::Bearer;
+use crate::auth::Credential;
+use crate::error::ErrorCode;
+use crate::operation::Answer;
+
+/// The signing of the attempts of one call.
+pub(super) struct Signing {
+    /// The credential that signed the last attempt.
+    pub(super) credential: Arc<Credential>,
+    /// The date of the last attempt.
+    dated: SystemTime,
+    /// Whether an attempt was dated by the service's clock.
+    has_new_date: bool,
+    /// Whether an attempt was signed again because the credential had been replaced.
+    has_new_signature: bool,
+    #[cfg(feature = "entra")]
+    pub(super) bearer: Bearer,
+}
+
+impl Signing {
+    pub(super) fn new(pipeline: &Pipeline) -> Self {
+        Self {
+            credential: pipeline.credential.get(),
+            dated: SystemTime::UNIX_EPOCH,
+            has_new_date: false,
+            has_new_signature: false,
+            #[cfg(feature = "entra")]
+            bearer: Bearer::default(),
+        }
+    }
+
+    /// Returns the date of the next attempt.
+    pub(super) fn date(&mut self, pipeline: &Pipeline) -> SystemTime {
+        self.dated = pipeline.now();
+        self.dated
+    }
+
+    /// Returns whether to sign the request again after this refusal.
+    pub(super) fn is_renewed(&mut self, pipeline: &Pipeline, answer: &Answer) -> bool {
+        match answer.status {
+            StatusCode::FORBIDDEN if answer.code() == Some(ErrorCode::AuthenticationFailed) => {
+                if !self.has_new_date && self.is_misdated(pipeline, answer) {
+                    self.has_new_date = true;
+                    return true;
+                }
+                self.is_replaced(pipeline)
+            }
+            // Cosmos DB refuses a credential with this status.
+            StatusCode::UNAUTHORIZED => self.is_replaced(pipeline),
+            _ => false,
+        }
+    }
+
+    /// Whether the service refuses the date of a signature, since this machine's clock is off.
+    fn is_misdated(&self, pipeline: &Pipeline, answer: &Answer) -> bool {
+        self.credential.key().is_some()
+            && pipeline.skew.learn(&answer.headers, self.dated, pipeline.clock.now())
+    }
+
+    /// Whether the credential was replaced during this call, for the first time.
+    fn is_replaced(&mut self, pipeline: &Pipeline) -> bool {
+        let is_replaced =
+            !self.has_new_signature && pipeline.credential.is_newer_than(&self.credential);
+        self.has_new_signature |= is_replaced;
+        is_replaced
+    }
+}
 
 /// The service accepts a date that is up to 15 min off. A smaller difference than this one is not the reason
 /// for a refusal.
