@@ -1,7 +1,6 @@
 //! Attempts: dating, signing, sending, and judging the response.
 
 mod attempts;
-mod budget;
 mod credential;
 mod endpoint;
 mod failure;
@@ -11,7 +10,6 @@ mod retry;
 mod retrying;
 mod signing;
 mod trace;
-mod unreachable;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -27,12 +25,12 @@ use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
 
 use attempts::Attempts;
-pub(crate) use budget::{Budget, DEFAULT_TOKENS};
 pub(crate) use credential::{AcceptedCredentials, CurrentCredential};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
 pub(crate) use retry::is_transient;
 pub use retry::{FailedAttempt, RetryPolicy};
+pub(crate) use retrying::{Budget, DEFAULT_TOKENS};
 use signing::Skew;
 pub(crate) use trace::{CallTrace, Expects, error_type};
 

@@ -28,6 +28,7 @@ struct Responses {
     entity: String,
     pages: Vec<String>,
     committed: String,
+    inserted: String,
     other: String,
 }
 
@@ -35,10 +36,15 @@ impl Responses {
     fn new() -> Self {
         let metadata = r#""odata.metadata":"http://127.0.0.1/$metadata#Blogs/@Element","#;
         let etag = format!("ETag: {ETAG}\r\n");
+        let address = address(0);
         Self {
             entity: json(&etag, &entity(0, metadata)),
             pages: (0..PAGES).map(page).collect(),
             committed: committed(),
+            inserted: format!(
+                "HTTP/1.1 204 No Content\r\n{HEADERS}{etag}Location: {address}\r\nDataServiceId: {address}\r\n\
+                 Content-Length: 0\r\n\r\n"
+            ),
             other: format!("HTTP/1.1 204 No Content\r\n{HEADERS}{etag}Content-Length: 0\r\n\r\n"),
         }
     }
@@ -48,6 +54,8 @@ impl Responses {
         let line = std::str::from_utf8(line).expect("a request line");
         if line.starts_with("POST /devstoreaccount1/$batch") {
             &self.committed
+        } else if line.starts_with("POST ") {
+            &self.inserted
         } else if !line.starts_with("GET ") {
             &self.other
         } else if line.contains("Blogs(PartitionKey=") {
@@ -60,6 +68,12 @@ impl Responses {
             &self.pages[page]
         }
     }
+}
+
+/// Returns the address of the entity whose row key is `n` after the first.
+fn address(n: u32) -> String {
+    let row = FIRST_ROW + u64::from(n);
+    format!("http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='Channel9',RowKey='{row}')")
 }
 
 fn json(headers: &str, body: &str) -> String {
@@ -91,10 +105,7 @@ fn committed() -> String {
     let mut body =
         format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n");
     for id in 0..OPERATIONS {
-        let address = format!(
-            "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='Channel9',RowKey='{}')",
-            FIRST_ROW + u64::from(id)
-        );
+        let address = address(id);
         let _ = write!(
             body,
             "--{changeset}\r\nContent-Type: application/http\r\n\

@@ -8,6 +8,7 @@ mod bulk_runs;
 mod contests;
 mod contexts;
 mod ledger;
+mod mix_ups;
 mod registers;
 mod requests;
 mod transfers;
@@ -185,7 +186,7 @@ fn hash(text: &str) -> u64 {
 async fn round(seed: u64, setup: Setup) -> Run {
     let mock = MockTableService::with_random_seed(seed);
     let world = World::new(&mock, setup).await;
-    world.requests().watch(faults::add(&mock));
+    world.requests().watch(faults::add(&mock), seed);
     let tasks = (0..TASKS).map(|task| {
         let world = world.of_task(task);
         let chance = Rng::with_seed(seed + u64::from(task));
@@ -202,9 +203,13 @@ async fn round(seed: u64, setup: Setup) -> Run {
     for fault in world.requests().faults() {
         *run.faults.entry(fault.name.clone()).or_default() += fault.added.struck();
     }
+    for (name, struck) in world.requests().mixed_up() {
+        *run.faults.entry(name.to_owned()).or_default() += struck;
+    }
     (run.requests, run.requests_with_fault) = world.requests().counts();
     run.outcomes = world.requests().outcomes();
     mock.faults().clear();
+    world.requests().end_mix_ups();
     // Delayed requests arrive.
     tokio::time::sleep(Duration::from_secs(2 * 60)).await;
     let history = world.history_and_rows().await;

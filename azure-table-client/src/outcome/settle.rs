@@ -202,22 +202,20 @@ impl Unconfirmed {
         if self.may_be_down(request) {
             return true;
         }
-        match self.status() {
-            None => false,
-            Some(status) if status.is_success() => false,
-            // An attempt was refused, perhaps because an earlier one was applied.
-            Some(_) if self.open.is_some() => true,
-            // The only attempt was refused with a conflict. A proxy may have delivered it twice.
-            Some(
-                StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED,
-            ) => {
-                let code = self.error.code();
-                let is_of_table =
-                    matches!(code, Some(ErrorCode::TableBeingDeleted | ErrorCode::TableNotFound));
-                request.has_write_id() && !is_of_table
-            }
-            Some(_) => false,
-        }
+        let Some(status) = self.status().filter(|status| !status.is_success()) else {
+            return false;
+        };
+        let is_conflict = matches!(
+            status,
+            StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED
+        );
+        let is_of_table = matches!(
+            self.error.code(),
+            Some(ErrorCode::TableBeingDeleted | ErrorCode::TableNotFound)
+        );
+        // An attempt was refused, perhaps because an earlier one was applied. Or the only attempt was refused with a
+        // conflict, and a proxy may have delivered it twice.
+        self.open.is_some() || (is_conflict && !is_of_table && request.has_write_id())
     }
 
     /// Whether the response reports that the table or the row is in the state that the write leaves, so that no read

@@ -5,7 +5,6 @@
 //! [http]: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
 
 mod attempt;
-mod redact;
 
 use std::borrow::Cow;
 use std::fmt;

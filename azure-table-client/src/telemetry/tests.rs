@@ -8,10 +8,11 @@ mod recorder;
 #[cfg(feature = "entra")]
 mod user_delegation;
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use tracing::Level;
 
 use super::*;
@@ -21,6 +22,7 @@ use crate::bulk::BulkOperation;
 use crate::context::TableContext;
 use crate::mock::{Fault, MockTableService};
 use crate::transport::recording::Recording;
+use crate::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use crate::{DynamicEntity, IfMatch, Operation, RetryPolicy, TableClient, TableServiceClient};
 use recorder::{AS_TEXT, Recorder};
 
@@ -164,6 +166,61 @@ async fn expected_refusals_are_no_errors_and_others_are() {
     let towns = service.table_named::<DynamicEntity>("Towns");
     towns.get_if_exists(KEY).await.unwrap_err();
     assert_eq!(Recorder::take().one_call().0.fields.get("error.type"), "TableNotFound");
+}
+
+/// A service that refuses the first transaction with this error, in a part of the batch.
+#[derive(Debug)]
+struct RefusesOnce(Arc<dyn Transport>, Mutex<Option<(&'static str, &'static str)>>);
+
+impl Transport for RefusesOnce {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_batch = request.uri.path().ends_with("/$batch");
+        let refusal = self.1.lock().unwrap().take_if(|_| is_batch);
+        let Some((status, code)) = refusal else { return self.0.send(request) };
+        let error =
+            format!(r#"{{"odata.error":{{"code":"{code}","message":{{"value":"0:no"}}}}}}"#);
+        let body = format!(
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n\
+             HTTP/1.1 {status}\r\nContent-Type: application/json\r\n\r\n{error}\r\n--c--\r\n--b--\r\n"
+        );
+        let headers = [("content-type", "multipart/mixed; boundary=b"), ("x-ms-request-id", "id")];
+        let headers = headers
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let (status, headers) = (StatusCode::ACCEPTED, headers.into_iter().collect());
+        Box::pin(ready(Ok(HttpResponse { status, headers, body: body.into() })))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expected_refusal_inside_a_transaction_is_no_error() {
+    for (status, code) in
+        [("412 Precondition Failed", "UpdateConditionNotSatisfied"), ("503 Busy", "ServerBusy")]
+    {
+        let mock = mock_with(2).await;
+        let refusal = Mutex::new(Some((status, code)));
+        let transport = Arc::new(RefusesOnce(mock.transport(), refusal));
+        let table = cities(&builder(&mock).transport(transport).build().unwrap());
+        let keys = ["1", "2"].map(|row_key| (KEY.0, row_key));
+        for key in keys {
+            table.insert_or_merge(&DynamicEntity::new(key.0, key.1)).await.unwrap();
+        }
+        Recorder::start();
+        if code == "ServerBusy" {
+            let rows = keys.map(|key| DynamicEntity::new(key.0, key.1));
+            table.bulk().run(rows.map(BulkOperation::InsertOrMerge)).await.unwrap();
+        } else {
+            let changed = table.update_rows_with(keys, |rows| {
+                for row in rows.iter_mut() {
+                    row.set("City", "Tombouctou");
+                }
+            });
+            changed.await.unwrap();
+        }
+        let recorded = Recorder::take();
+        let attempts = recorded.spans.iter().filter(|span| span.name == "azure_table.attempt");
+        let shown: Vec<_> = attempts.map(|span| span.fields.get("otel.status_code")).collect();
+        assert!(shown.len() > 1 && shown.iter().all(|it| it.is_empty()), "{code}: {shown:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,12 +15,14 @@ use azure_table_tests::chaos::faults::ActiveFault;
 use tokio::task::{self, yield_now};
 
 use super::ledger::{Key, Known};
+use super::mix_ups::{self, MixUps};
 use super::world::{TABLE, WRITE_ID, mark_of};
 
 /// Sends the requests of all clients of a round.
 pub(super) struct Requests {
     mock: MockTableService,
     faults: OnceLock<Vec<ActiveFault>>,
+    mix_ups: MixUps,
     sent: AtomicUsize,
     with_fault: AtomicUsize,
     repeated: Mutex<Vec<Delivery>>,
@@ -51,6 +53,7 @@ impl Requests {
         Arc::new(Self {
             mock: mock.clone(),
             faults: OnceLock::new(),
+            mix_ups: MixUps::default(),
             sent: AtomicUsize::new(0),
             with_fault: AtomicUsize::new(0),
             repeated: Mutex::default(),
@@ -80,8 +83,19 @@ impl Requests {
     }
 
     /// Counts the requests that meet these faults from here on.
-    pub(super) fn watch(&self, faults: Vec<ActiveFault>) {
+    pub(super) fn watch(&self, faults: Vec<ActiveFault>, seed: u64) {
         self.faults.set(faults).expect("once");
+        self.mix_ups.start(seed);
+    }
+
+    /// From here on, no responses are mixed up.
+    pub(super) fn end_mix_ups(&self) {
+        self.mix_ups.end();
+    }
+
+    /// The faults of the proxy that mixes up responses, and how often each has struck.
+    pub(super) fn mixed_up(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        mix_ups::NAMES.into_iter().zip(self.mix_ups.struck())
     }
 
     pub(super) fn faults(&self) -> &[ActiveFault] {
@@ -262,10 +276,18 @@ impl Transport for Requests {
             if is_repetition {
                 self.repeated.lock().unwrap().push(Delivery::of(&request, &stored));
             }
-            let result = match first {
+            let mut result = match first {
                 Poll::Ready(result) => result,
                 Poll::Pending => response.await,
             };
+            if let Ok(response) = &result
+                && let Some((name, other)) = self.mix_ups.replace(&request, response)
+            {
+                self.with_fault.fetch_add(usize::from(!is_failure), Ordering::Relaxed);
+                let mut met = self.met.lock().unwrap();
+                met.entry(task::try_id()).or_default().insert(name.to_owned());
+                result = Ok(other);
+            }
             yield_now().await;
             yield_now().await;
             result
