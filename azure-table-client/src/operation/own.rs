@@ -127,14 +127,13 @@ fn has_own_mark(answer: &Answer) -> bool {
         || answer.headers.contains_key(header::LOCATION)
 }
 
-/// Whether the response names the resource that the request creates: in its `Location`, its `DataServiceId` and its body,
-/// wherever it names one. `None` if it names none.
+/// Whether the response names the resource that the request creates: in its `Location`, or else its `DataServiceId`, and in
+/// its body. `None` if it names none.
 fn names_resource(request: &Request, answer: &Answer) -> Option<bool> {
-    let urls = [&header::LOCATION, &headers::DATA_SERVICE_ID]
-        .into_iter()
-        .filter_map(|name| answer.headers.get(name))
-        .map(|url| url.to_str().is_ok_and(|url| is_url_of(request, url)));
-    urls.chain(is_body_of(request, answer)).reduce(|a, b| a && b)
+    let url = answer.headers.get(header::LOCATION);
+    let url = url.or_else(|| answer.headers.get(&headers::DATA_SERVICE_ID));
+    let url = url.map(|url| url.to_str().is_ok_and(|url| is_url_of(request, url)));
+    url.into_iter().chain(is_body_of(request, answer)).reduce(|a, b| a && b)
 }
 
 /// Whether the URL ends with the resource.
@@ -249,7 +248,8 @@ mod tests {
             (&insert, 204, vec![ECHO, ETAG], "", true),
             (&insert, 204, vec![ETAG], "", false),
             (&insert, 204, vec![another, ETAG], "", false),
-            (&insert, 204, vec![a_row, (&headers::DATA_SERVICE_ID, another.1)], "", false),
+            (&insert, 204, vec![(&headers::DATA_SERVICE_ID, another.1)], "", false),
+            (&insert, 204, vec![id], "", true),
             (&insert, 201, vec![JSON, a_row, ETAG], keys, false),
             (&insert, 204, vec![a_table], "", false),
             (&insert, 202, vec![a_row], "", false),
