@@ -18,7 +18,7 @@ pub use azure_table_protocol::entity::{
     Columns, DecodeError, DecodeReason, EncodeError, IntoProperty, PropertyWriter, Row, schema,
 };
 pub(crate) use azure_table_protocol::entity::{
-    DynamicEntity, EachResult, Entities, Form, Keyed, KeysOnly, Lenient, ReadRow, Readable,
+    DynamicEntity, EachResult, Entities, Form, KeysOnly, Lenient, ReadRow, Readable, RowConsumer,
     TableEntity, WithETag, guid_texts,
 };
 #[doc(hidden)]

@@ -21,6 +21,7 @@ mod target;
 pub(crate) mod transaction;
 #[cfg(feature = "entra")]
 pub(crate) mod user_delegation_key;
+pub(crate) mod values;
 mod write_result;
 mod wrote;
 

@@ -12,8 +12,9 @@ use std::borrow::Cow;
 
 #[doc(hidden)]
 pub use decode::{
-    Accept, Annotation, EachResult, Elements, Field, Form, Keyed, KeysOnly, MAX_OTHERS, PARTS,
-    Policy, RawProperty, RawText, RawValue, ReadRow, Reading, StoredType, WithETag, guid_texts,
+    Accept, Annotation, EachResult, Elements, Field, Form, KeysOnly, MAX_OTHERS, PARTS, Policy,
+    RawProperty, RawText, RawValue, ReadRow, Reading, RowConsumer, StoredType, WithETag,
+    guid_texts,
 };
 pub use decode::{Columns, DecodeError, DecodeReason, Row};
 pub use dynamic::{DynamicEntity, IntoProperty};

@@ -61,12 +61,16 @@ impl ListTables {
 
     /// Returns the names one by one. The stream ends after the first error.
     pub fn stream(self) -> impl Stream<Item = Result<String, Error>> + Send {
-        let pages = Pages::of_run(self.run()).into_stream();
+        let pages = self.pages().into_stream();
         pages.map_ok(|page| stream::iter(page.into_iter().map(Ok))).try_flatten()
     }
 
+    fn pages(self) -> Pages<String> {
+        Pages::new(self.run(), Arc::new(TableNames))
+    }
+
     /// Checks all settings.
-    fn run(self) -> Result<Run<String>, Error> {
+    fn run(self) -> Result<Run, Error> {
         check_page_size(self.page_size)?;
         let source = Source::Scan(self.filter.map_err(bad_filter)?);
         let limits = self.limits.or(self.core.settings.limits);
@@ -75,7 +79,6 @@ impl ListTables {
             operation: Operation::ListTables,
             table: "Tables".into(),
             select: Vec::new(),
-            reader: Arc::new(TableNames),
             page_size: self.page_size,
             options: self.options,
             total_deadline: TotalDeadline::new(limits),
@@ -88,5 +91,5 @@ impl ListTables {
 
 awaited!(
     'static [] ListTables => Result<Vec<String>, Error>,
-    |tables| async { Ok(Pages::of_run(tables.run()).collect().await?.into_vec()) }
+    |tables| async { Ok(tables.pages().collect().await?.into_vec()) }
 );

@@ -1,12 +1,15 @@
 //! A query that is read in several key ranges concurrently.
 
-use std::pin::{Pin, pin};
+use std::pin::pin;
+use std::sync::Arc;
 
 use futures_core::Stream;
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures_util::FutureExt as _;
+use futures_util::stream::{self, StreamExt as _};
 
 use super::query::Query;
 use super::setters::awaited;
+use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::{Filter, QueryFilter};
 use crate::query::{
@@ -126,7 +129,7 @@ impl<E, T> Parallel<E, T> {
     /// # Errors
     /// The errors of the query itself.
     pub async fn range_filters(self) -> Result<Vec<Option<Filter>>, Error> {
-        let (query, sources) = checked(self.query.checked(), self.concurrency)?;
+        let (query, sources) = checked(self.query.checked().0, self.concurrency)?;
         let filter = query.filter.as_ref().map(QueryFilter::tree);
         match sources.keys {
             Keys::None => Ok(Vec::new()),
@@ -141,12 +144,9 @@ impl<E, T> Parallel<E, T> {
     {
         // The results hold all pages anyway.
         let ahead = self.is_ordered.then_some(usize::MAX);
-        let mut results = Results::new();
-        let mut pages = pin!(pages(self.query.checked(), self.concurrency, ahead));
-        while let Some(page) = pages.next().await {
-            results.add(page?);
-        }
-        Ok(results)
+        let (query, reader) = self.query.checked();
+        let run = begin(query, self.concurrency, ahead).await;
+        Pages::new(run, reader).collect().await
     }
 }
 
@@ -158,10 +158,10 @@ awaited!(
 opaque_debug!(<E, T> Parallel<E, T>, |it| query: it.query, concurrency: it.concurrency);
 
 /// Checks the settings of a query, and splits it by the keys that its filter lists.
-fn checked<T>(
-    query: Result<CheckedQuery<T>, Error>,
+fn checked(
+    query: Result<CheckedQuery, Error>,
     concurrency: usize,
-) -> Result<(CheckedQuery<T>, Sources), Error> {
+) -> Result<(CheckedQuery, Sources), Error> {
     let query = query?;
     if !(1..=MAX_CONCURRENCY).contains(&concurrency) {
         return Err(Error::invalid_input(format!(
@@ -177,22 +177,23 @@ fn checked<T>(
 
 /// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
 fn pages<T: Send + 'static>(
-    query: Result<CheckedQuery<T>, Error>,
+    (query, reader): (Result<CheckedQuery, Error>, Arc<dyn ReadRow<T>>),
     concurrency: usize,
     ahead: Option<usize>,
 ) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-    stream::once(begin(query, concurrency, ahead)).try_flatten()
+    let begin = begin(query, concurrency, ahead);
+    stream::once(begin.map(|run| Pages::new(run, reader).into_stream())).flatten()
 }
 
-async fn begin<T: Send + 'static>(
-    query: Result<CheckedQuery<T>, Error>,
+/// Finds the ranges of a query, and reads them.
+async fn begin(
+    query: Result<CheckedQuery, Error>,
     concurrency: usize,
     ahead: Option<usize>,
-) -> Result<Pin<Box<dyn Stream<Item = Result<Page<T>, Error>> + Send>>, Error> {
+) -> Result<Run, Error> {
     let (query, mut sources) = checked(query, concurrency)?;
     if sources.keys != Keys::Unlisted || query.take == Some(0) {
-        let run = Run::new(query, &sources.all, ReadMode::ahead(concurrency))?;
-        return Ok(Box::pin(Pages::of_run(Ok(run)).into_stream()));
+        return Run::new(query, &sources.all, ReadMode::ahead(concurrency));
     }
     let filter = query.filter.as_ref().map(QueryFilter::tree);
     let (filters, cost) = range_filters(&query.fetcher, filter, concurrency).await?;
@@ -208,5 +209,5 @@ async fn begin<T: Send + 'static>(
         in_order: ahead.is_some(),
         keeps_reading: true,
     };
-    Ok(Box::pin(Run::new(query, &sources.all, mode)?.with_cost(cost).into_stream()))
+    Ok(Run::new(query, &sources.all, mode)?.with_cost(cost))
 }

@@ -14,7 +14,7 @@ use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
 use crate::pipeline::CallOptions;
-use crate::query::{CheckedQuery, Continuation, EntityStream, Page, Pages, Results};
+use crate::query::{CheckedQuery, Continuation, EntityStream, Page, Pages, Results, Run};
 
 pub use plan::QueryPlan;
 use settings::Settings;
@@ -321,7 +321,10 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// The errors of the query itself.
     #[doc(alias("paginate", "ExecuteQuerySegmented"))]
-    pub async fn page(self) -> Result<Page<T>, Error> {
+    pub async fn page(self) -> Result<Page<T>, Error>
+    where
+        T: Send + 'static,
+    {
         self.pages().first().await
     }
 
@@ -329,8 +332,11 @@ impl<E, T> Query<E, T> {
     /// position, the continuation of each page, or that act on a page at a time. The first pages of
     /// later queries may be requested ahead (see [`Pages`]); [`page`](Self::page) reads a single page.
     #[doc(alias("paginate", "AsPages", "by_page", "pagination"))]
-    pub fn pages(self) -> Pages<T> {
-        Pages::new(self.checked())
+    pub fn pages(self) -> Pages<T>
+    where
+        T: Send + 'static,
+    {
+        Pages::new(self.settings.checked().and_then(Run::of), self.reader)
     }
 
     /// Returns the results one by one, in order. Use it for results of any size. The next page is requested once half of the last one has
@@ -343,9 +349,9 @@ impl<E, T> Query<E, T> {
         EntityStream::new(self.pages().into_stream())
     }
 
-    /// Checks all settings.
-    pub(super) fn checked(self) -> Result<CheckedQuery<T>, Error> {
-        self.settings.checked(self.reader)
+    /// Checks all settings. Returns the reader of the rows too.
+    pub(super) fn checked(self) -> (Result<CheckedQuery, Error>, Arc<dyn ReadRow<T>>) {
+        (self.settings.checked(), self.reader)
     }
 }
 

@@ -4,9 +4,9 @@
 //! would reveal it. So each row of each response is compared with the request here; a row that does not answer it makes
 //! the response unusable, like a response that is lost.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::entity::{Columns, DecodeError, EntityKey, ReadRow, Row};
+use crate::entity::{EntityKey, Row, RowConsumer};
 use crate::filter::{KeyOrder, QueryFilter};
 use crate::wire::ReadError;
 
@@ -54,41 +54,21 @@ impl Asked {
         if is_asked { Ok(()) } else { Err(Mismatch::OtherRow) }
     }
 
-    /// Reads rows with `reader`, unless one of them does not answer the request.
-    pub(super) fn read<T, U>(
+    /// Passes the rows that `read` reads to `consume`, up to the first one that does not answer the request.
+    pub(super) fn read(
         &self,
-        reader: &dyn ReadRow<T>,
-        read: impl FnOnce(&dyn ReadRow<T>) -> Result<U, ReadError>,
-    ) -> Result<Result<U, ReadError>, Mismatch> {
-        let answers = Answers { reader, asked: self, mismatch: OnceLock::new() };
-        let rows = read(&answers);
-        answers.mismatch.into_inner().map_or(Ok(rows), Err)
-    }
-}
-
-/// Reads the rows that answer a request. The first other row ends the reading, before it is decoded.
-struct Answers<'r, T> {
-    reader: &'r dyn ReadRow<T>,
-    asked: &'r Asked,
-    mismatch: OnceLock<Mismatch>,
-}
-
-impl<T> ReadRow<T> for Answers<'_, T> {
-    fn columns(&self) -> Columns {
-        self.reader.columns()
-    }
-
-    fn keeps_others(&self) -> bool {
-        self.reader.keeps_others()
-    }
-
-    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
-        match self.asked.compare(row) {
-            Ok(()) => self.reader.read_row(row),
-            Err(mismatch) => {
-                self.mismatch.get_or_init(|| mismatch);
+        consume: &mut RowConsumer<'_>,
+        read: impl FnOnce(&mut RowConsumer<'_>) -> Result<(), ReadError>,
+    ) -> Result<Result<(), ReadError>, Mismatch> {
+        let mut mismatch = None;
+        let read = read(&mut |row| match self.compare(row) {
+            Ok(()) => consume(row),
+            Err(found) => {
+                mismatch = Some(found);
+                // Any error ends the reading.
                 Err(row.missing("RowKey"))
             }
-        }
+        });
+        mismatch.map_or(Ok(read), Err)
     }
 }

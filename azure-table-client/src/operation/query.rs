@@ -9,9 +9,10 @@ use http::Method;
 
 use super::cursor::{CompareTokens, Cursor};
 use super::page_token::PageToken;
+use super::values::{ReadValues, Values};
 use super::{Asked, Location, Reply, Request, entity};
 use crate::Dialect;
-use crate::entity::{EntityKey, ReadRow};
+use crate::entity::{EntityKey, Row};
 use crate::error::Error;
 use crate::filter::{KeyOrder, QueryFilter};
 use crate::limits::KEY_UTF16_UNITS;
@@ -42,13 +43,46 @@ pub(crate) struct QuerySpec<'q> {
 }
 
 /// The page that one request returns.
-pub(crate) struct Rows<T> {
-    pub(crate) values: Vec<T>,
+pub(crate) struct Rows {
+    pub(crate) values: Box<dyn Values>,
+    /// The keys of the rows, if they were requested.
+    pub(crate) keys: Vec<EntityKey>,
     /// The start of the next page.
     pub(crate) next: Option<PageToken>,
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
     pub(crate) location: Location,
+}
+
+/// What is read of the rows of a page.
+pub(crate) struct RowReads<'r> {
+    pub(crate) reader: &'r dyn ReadValues,
+    /// Whether the keys of the rows are read too.
+    pub(crate) has_keys: bool,
+}
+
+impl RowReads<'_> {
+    /// Reads a page, or the only row of a response.
+    fn read(
+        &self,
+        reply: &Reply,
+        request: &Request,
+        is_page: bool,
+    ) -> Result<(Box<dyn Values>, Vec<EntityKey>), Error> {
+        let (format, form) = reply.format(request)?;
+        let mut keys = Vec::new();
+        let values = self.reader.read(&mut |consume| {
+            let row = Row::with(self.reader.columns(), self.reader.keeps_others(), form);
+            let mut consume = |row: &mut Row<'_>| {
+                if self.has_keys {
+                    keys.push(row.entity_key().ok_or_else(|| row.missing("RowKey"))?);
+                }
+                consume(row)
+            };
+            reply.read_rows(request, format, row, is_page, &mut consume)
+        })?;
+        Ok((values, keys))
+    }
 }
 
 /// The bytes of a filter in a URL that are sent with one request; a longer list is split into several
@@ -151,15 +185,15 @@ fn select(protocol: Protocol, request: &mut Request, properties: &[String]) {
 }
 
 /// Reads a page of entities or of tables. `cursor` is the position of its request.
-pub(crate) fn rows<T>(
+pub(crate) fn rows(
     reply: Reply,
     request: &Request,
-    reader: &dyn ReadRow<T>,
+    rows: &RowReads<'_>,
     cursor: &Cursor,
     dialect: Dialect,
-) -> Result<Rows<T>, Error> {
+) -> Result<Rows, Error> {
     let reply = reply.ok(request)?;
-    let values = reply.page(request, reader)?;
+    let (values, keys) = rows.read(&reply, request, true)?;
     let (next, compare): (_, CompareTokens) = match request.operation {
         Operation::ListTables => (table_token(&reply, request)?, PageToken::compare_tables),
         _ => (token(&reply, request)?, PageToken::compare),
@@ -169,6 +203,7 @@ pub(crate) fn rows<T>(
     }
     Ok(Rows {
         values,
+        keys,
         next,
         request_id: reply.request_id().map(str::to_owned),
         attempts: reply.attempts,
@@ -177,19 +212,20 @@ pub(crate) fn rows<T>(
 }
 
 /// Reads the row of a point query; no rows if it does not exist.
-pub(crate) fn point_rows<T>(
+pub(crate) fn point_rows(
     reply: Reply,
     request: &Request,
-    reader: &dyn ReadRow<T>,
-) -> Result<Rows<T>, Error> {
+    rows: &RowReads<'_>,
+) -> Result<Rows, Error> {
     let request_id = reply.request_id().map(str::to_owned);
     let (attempts, location) = (reply.attempts, reply.location);
-    let value = reply.if_exists(request, |reply, request| {
-        let reply = reply.ok(request)?;
-        let format = reply.format(request)?;
-        reply.row(request, format, reader)
-    })?;
-    Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
+    let found = reply
+        .if_exists(request, |reply, request| rows.read(&reply.ok(request)?, request, false))?;
+    let (values, keys) = match found {
+        Some(found) => found,
+        None => (rows.reader.read(&mut |_| Ok(()))?, Vec::new()),
+    };
+    Ok(Rows { values, keys, next: None, request_id, attempts, location })
 }
 
 fn table_token(reply: &Reply, request: &Request) -> Result<Option<PageToken>, Error> {

@@ -13,7 +13,7 @@ use super::asked::Mismatch;
 use super::{Answer, Confirmation, Location, Request, ResponseInfo};
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
-use crate::entity::{Form, ReadRow};
+use crate::entity::{Form, ReadRow, Row, RowConsumer};
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError};
@@ -227,26 +227,28 @@ impl Reply {
         (format, form): (PayloadFormat, Form),
         reader: &dyn ReadRow<T>,
     ) -> Result<T, Error> {
-        self.rows(request, reader, |reader| format.read_one(&self.body, form, reader))
+        let mut value = None;
+        let row = Row::with(reader.columns(), reader.keeps_others(), form);
+        self.read_rows(request, format, row, false, &mut |row| {
+            value = Some(reader.read_row(row)?);
+            Ok(())
+        })?;
+        value.ok_or_else(|| self.unusable(foreign(NO_RESULT), request))
     }
 
-    /// Reads the rows of a page.
-    pub(super) fn page<T>(
+    /// Passes the rows of a page, or the only row of another response, to `consume`, unless one of them does not answer the
+    /// request.
+    pub(super) fn read_rows(
         &self,
         request: &Request,
-        reader: &dyn ReadRow<T>,
-    ) -> Result<Vec<T>, Error> {
-        let (format, form) = self.format(request)?;
-        self.rows(request, reader, |reader| format.read_page(&self.body, form, reader))
-    }
-
-    fn rows<T, U>(
-        &self,
-        request: &Request,
-        reader: &dyn ReadRow<T>,
-        read: impl FnOnce(&dyn ReadRow<T>) -> Result<U, ReadError>,
-    ) -> Result<U, Error> {
-        match request.asked.read(reader, read) {
+        format: PayloadFormat,
+        row: Row<'_>,
+        is_page: bool,
+        consume: &mut RowConsumer<'_>,
+    ) -> Result<(), Error> {
+        let read =
+            |consume: &mut RowConsumer<'_>| format.read_rows(&self.body, row, is_page, consume);
+        match request.asked.read(consume, read) {
             Ok(rows) => rows.map_err(|error| self.read_error(error, request)),
             Err(Mismatch::OtherRow) => Err(self.foreign(request)),
             Err(Mismatch::NoRow) => Err(self.unusable(foreign(NO_RESULT), request)),

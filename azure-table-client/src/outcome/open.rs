@@ -10,11 +10,11 @@ use tracing::debug;
 use super::evidence::{Evidence, Found, Judgment, SentWrite, Verdict, judge};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
-use crate::entity::{EntityKey, Lenient, Readable};
+use crate::entity::{EntityKey, Lenient, ReadRow, Readable};
 use crate::error::{Error, ErrorCode, OpenWrite};
 use crate::filter::{Filter, QueryFilter};
 use crate::operation::cursor::Cursor;
-use crate::operation::query::{self, QuerySpec, Rows};
+use crate::operation::query::{self, QuerySpec, RowReads};
 use crate::operation::{Proof, Request};
 use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type};
 use crate::wire::Operation;
@@ -200,6 +200,8 @@ async fn read_chunk(
         _ => None,
     };
     let spec = QuerySpec { filter: Some(&filter), select: &[] };
+    let reader: Arc<dyn ReadRow<Readable>> = Arc::new(Lenient);
+    let rows = RowReads { reader: &reader, has_keys: false };
     let mut cursor = Cursor::start();
     loop {
         let mut request = match point {
@@ -208,12 +210,14 @@ async fn read_chunk(
         };
         request.needs_types = true;
         let read = |reply| match point {
-            Some(_) => query::point_rows(reply, &request, &Lenient),
-            None => query::rows(reply, &request, &Lenient, &cursor, protocol.dialect()),
+            Some(_) => query::point_rows(reply, &request, &rows),
+            None => query::rows(reply, &request, &rows, &cursor, protocol.dialect()),
         };
-        let rows: Rows<Readable> = core.read(&request, options, trace, read).await?;
-        trace.page(rows.values.len());
-        for Readable { entity, .. } in rows.values {
+        let mut page = core.read(&request, options, trace, read).await?;
+        trace.page(page.values.len());
+        let mut entities = Vec::<Readable>::new();
+        page.values.move_to(&mut entities, usize::MAX);
+        for Readable { entity, .. } in entities {
             let etag = entity.etag().cloned();
             let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
             let timestamp = entity.timestamp();
@@ -221,7 +225,7 @@ async fn read_chunk(
             let properties = properties.into_iter().collect();
             found.insert(key, Found { etag, timestamp, properties });
         }
-        cursor.advance(rows.next);
+        cursor.advance(page.next);
         if cursor.is_over() {
             return Ok(());
         }

@@ -6,18 +6,18 @@ use super::limits::TotalDeadline;
 use super::position::Continuation;
 use super::source::PageRequest;
 use crate::client_core::ClientCore;
-use crate::entity::{EntityKey, Keyed, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::QueryFilter;
 use crate::operation::cursor::Cursor;
-use crate::operation::query::{self, QuerySpec, Rows};
+use crate::operation::query::{self, QuerySpec, RowReads, Rows};
 use crate::operation::table;
+use crate::operation::values::ReadValues;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
 /// A query whose settings are valid, before its first page.
-pub(crate) struct CheckedQuery<T> {
-    pub(crate) fetcher: PageFetcher<T>,
+pub(crate) struct CheckedQuery {
+    pub(crate) fetcher: PageFetcher,
     pub(crate) filter: Option<QueryFilter>,
     pub(crate) take: Option<u64>,
     pub(crate) max_rows: Option<u64>,
@@ -25,13 +25,13 @@ pub(crate) struct CheckedQuery<T> {
 }
 
 /// The settings that all requests of a query share.
-pub(crate) struct PageFetcher<T> {
+#[derive(Clone)]
+pub(crate) struct PageFetcher {
     pub(crate) core: Arc<ClientCore>,
     /// The query of entities, or the list of tables.
     pub(crate) operation: Operation,
     pub(crate) table: Arc<str>,
     pub(crate) select: Vec<String>,
-    pub(crate) reader: Arc<dyn ReadRow<T>>,
     pub(crate) page_size: Option<u32>,
     pub(crate) options: CallOptions,
     pub(crate) total_deadline: TotalDeadline,
@@ -56,32 +56,15 @@ pub(super) struct Slot {
 }
 
 /// The page of a request.
-pub(super) struct FetchedPage<T> {
-    pub(super) rows: Rows<T>,
-    /// The keys of the rows, if they were requested.
-    pub(super) keys: Vec<EntityKey>,
+pub(super) struct FetchedPage {
+    pub(super) rows: Rows,
     pub(super) top: Option<u32>,
 }
 
-impl<T> PageFetcher<T> {
-    /// Returns a fetcher of the same table that reads other columns, in pages of the service's size.
-    pub(super) fn with_reader<U>(
-        &self,
-        select: Vec<String>,
-        reader: Arc<dyn ReadRow<U>>,
-    ) -> PageFetcher<U> {
-        PageFetcher {
-            core: Arc::clone(&self.core),
-            operation: self.operation,
-            table: Arc::clone(&self.table),
-            select,
-            reader,
-            page_size: None,
-            options: self.options.clone(),
-            total_deadline: self.total_deadline.clone(),
-        }
-    }
+/// The page of a request, or its error.
+pub(super) type Fetched = (Slot, Result<FetchedPage, Error>);
 
+impl PageFetcher {
     /// The trace of one page, or of all pages. The row of a point may be missing.
     pub(super) fn trace(&self, has_points: bool) -> CallTrace<'_> {
         let trace = self.core.trace(self.operation, &*self.table);
@@ -97,40 +80,31 @@ impl<T> PageFetcher<T> {
     pub(super) async fn fetch(
         &self,
         page: PageRead,
+        reader: &dyn ReadValues,
         trace: &CallTrace<'_>,
-    ) -> (Slot, Result<FetchedPage<T>, Error>) {
-        let (slot, top) = (page.slot, page.top);
-        if !page.has_keys {
-            let rows = self.read(&page, &*self.reader, trace).await;
-            return (slot, rows.map(|rows| FetchedPage { rows, keys: Vec::new(), top }));
-        }
-        let rows = self.read(&page, &Keyed(&*self.reader), trace).await;
-        let page = rows.map(|rows| {
-            let Rows { values, next, request_id, attempts, location } = rows;
-            let (keys, values) = values.into_iter().unzip();
-            let rows = Rows { values, next, request_id, attempts, location };
-            FetchedPage { rows, keys, top }
-        });
-        (slot, page)
+    ) -> Fetched {
+        let rows = self.read(&page, reader, trace).await;
+        (page.slot, rows.map(|rows| FetchedPage { rows, top: page.top }))
     }
 
     /// Sends the request for one page as a call of its own.
     pub(super) async fn fetch_alone(
         self: Arc<Self>,
         page: PageRead,
-    ) -> (Slot, Result<FetchedPage<T>, Error>) {
+        reader: Arc<dyn ReadValues>,
+    ) -> Fetched {
         let slot = page.slot;
         let trace = self.trace(matches!(page.request, PageRequest::Point(_)));
-        let fetched = trace.run(async { self.fetch(page, &trace).await.1 }).await;
+        let fetched = trace.run(async { self.fetch(page, &*reader, &trace).await.1 }).await;
         (slot, fetched)
     }
 
-    async fn read<R>(
+    async fn read(
         &self,
         page: &PageRead,
-        reader: &dyn ReadRow<R>,
+        reader: &dyn ReadValues,
         trace: &CallTrace<'_>,
-    ) -> Result<Rows<R>, Error> {
+    ) -> Result<Rows, Error> {
         let (protocol, cursor) = (self.core.protocol(&self.options)?, &page.cursor);
         let mut request = match &page.request {
             PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
@@ -145,11 +119,10 @@ impl<T> PageFetcher<T> {
         request.needs_types = reader.keeps_others();
         let options = self.total_deadline.options(&self.options, &self.core);
         let options = options.map_err(|error| self.named(error))?;
+        let rows = RowReads { reader, has_keys: page.has_keys };
         let read = |reply| match page.request {
-            PageRequest::Point(_) => query::point_rows(reply, &request, reader),
-            PageRequest::Scan(_) => {
-                query::rows(reply, &request, reader, cursor, protocol.dialect())
-            }
+            PageRequest::Point(_) => query::point_rows(reply, &request, &rows),
+            PageRequest::Scan(_) => query::rows(reply, &request, &rows, cursor, protocol.dialect()),
         };
         let rows = self.core.read(&request, &options, trace, read).await?;
         trace.page(rows.values.len());

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::page::Page;
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
@@ -119,15 +118,10 @@ impl RowLimits {
         PageLimits { top, usable }
     }
 
-    /// Truncates a page to the rows that are left to take, and counts them. It is an error if there are too many.
-    pub(super) fn add<T>(&mut self, page: &mut Page<T>) -> Result<(), Error> {
-        if let Some(left) = &mut self.take {
-            // A server may return more rows than requested.
-            page.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-            *left = left.saturating_sub(page.entities.len() as u64);
-        }
-        page.cost.rows = page.entities.len() as u64;
-        self.count = self.count.saturating_add(page.cost.rows);
+    /// Counts the rows of a page. It is an error if there are too many.
+    pub(super) fn add(&mut self, rows: u64) -> Result<(), Error> {
+        self.take = self.take.map(|left| left.saturating_sub(rows));
+        self.count = self.count.saturating_add(rows);
         match self.max_rows {
             Some(most) if self.count > most => Err(Error::too_many_rows(most)),
             _ => Ok(()),

@@ -25,10 +25,18 @@ pub struct Page<T> {
     pub cost: QueryCost,
 }
 
-impl<T> Page<T> {
-    pub(super) fn empty() -> Self {
-        let cost = QueryCost::default();
-        Self { entities: Vec::new(), continuation: None, request_id: None, cost }
+/// A page without its entities.
+#[derive(Default)]
+pub(super) struct PageHead {
+    pub(super) continuation: Option<Continuation>,
+    pub(super) request_id: Option<String>,
+    pub(super) cost: QueryCost,
+}
+
+impl PageHead {
+    pub(super) fn with<T>(self, entities: Vec<T>) -> Page<T> {
+        let Self { continuation, request_id, cost } = self;
+        Page { entities, continuation, request_id, cost }
     }
 }
 
@@ -57,7 +65,7 @@ pub struct QueryCost {
 
 impl QueryCost {
     /// Adds the request for a page.
-    pub(super) fn add_page<T>(&mut self, page: &Rows<T>) {
+    pub(super) fn add_page(&mut self, page: &Rows) {
         self.pages += 1;
         self.requests += u64::from(page.attempts);
         self.secondary_pages += u64::from(page.location == Location::Secondary);

@@ -1,22 +1,26 @@
 //! The pages of a query.
 
 use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_util::stream;
 
-use super::fetch::{CheckedQuery, FetchedPage, PageFetcher, PageRead, Slot};
+use super::fetch::{CheckedQuery, Fetched, PageFetcher, PageRead};
 use super::limits::{CONCURRENCY, ReadMode, RowLimits};
-use super::page::{Page, QueryCost};
+use super::page::{Page, PageHead, QueryCost};
 use super::position::QueryId;
 use super::reader::{Reader, Window};
 use super::results::Results;
 use super::source::Source;
 use super::split::Sources;
+use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
+use crate::operation::values::{AnyVec, ReadValues};
 use crate::pipeline::CallTrace;
 
 /// The pages of a query, one request each.
@@ -37,28 +41,23 @@ use crate::pipeline::CallTrace;
 /// from a continuation reads these pages again.
 pub struct Pages<T> {
     /// The error of the settings, for the first page; `None` after an error.
-    run: Result<Run<T>, Option<Error>>,
+    run: Result<Run, Option<Error>>,
+    reader: Arc<dyn ReadValues>,
+    rows: PhantomData<fn() -> T>,
 }
 
-/// A query that is read.
-pub(crate) struct Run<T> {
-    fetcher: Arc<PageFetcher<T>>,
-    reader: Reader<T>,
+/// A query that is read. It does not know the type of its rows, so that it is compiled once.
+pub(crate) struct Run {
+    fetcher: Arc<PageFetcher>,
+    reader: Reader,
     limits: RowLimits,
+    /// The requests that stay in flight while the program uses a page.
+    window: Window<Pin<Box<dyn Future<Output = Fetched> + Send>>>,
 }
 
-impl<T> Pages<T> {
-    pub(crate) fn new(query: Result<CheckedQuery<T>, Error>) -> Self {
-        Self::of_run(query.and_then(|mut query| {
-            let sources = Sources::of(&query.fetcher.core, query.filter.take())?;
-            let mode =
-                if sources.are_listed() { ReadMode::ahead(CONCURRENCY) } else { ReadMode::ONE };
-            Run::new(query, &sources.all, mode)
-        }))
-    }
-
-    pub(crate) fn of_run(run: Result<Run<T>, Error>) -> Self {
-        Self { run: run.map_err(Some) }
+impl<T: Send + 'static> Pages<T> {
+    pub(crate) fn new(run: Result<Run, Error>, reader: Arc<dyn ReadRow<T>>) -> Self {
+        Self { run: run.map_err(Some), reader: Arc::new(reader), rows: PhantomData }
     }
 
     /// Reads the first page only.
@@ -66,7 +65,7 @@ impl<T> Pages<T> {
         if let Ok(run) = &mut self.run {
             run.reader.mode.parts = 1;
         }
-        self.next().await.unwrap_or_else(|| Ok(Page::empty()))
+        self.next().await.unwrap_or_else(|| Ok(PageHead::default().with(Vec::new())))
     }
 
     /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
@@ -76,43 +75,19 @@ impl<T> Pages<T> {
     /// # Errors
     /// The errors of [`Query`](crate::client::Query); a [continuation](crate::client::Query::start_at) of another query.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
-        let run = match &mut self.run {
-            Ok(run) if run.is_over() => return None,
-            Ok(run) => run,
-            Err(failure) => return failure.take().map(Err),
-        };
-        let fetcher = Arc::clone(&run.fetcher);
-        let trace = fetcher.trace(run.reader.has_points());
-        let page = trace.run(async { run.next(&trace).await.transpose() }).await;
-        if page.is_err() {
-            self.run = Err(None);
-        }
-        page.transpose()
+        let mut entities = Vec::<T>::new();
+        let head = Run::next_of(&mut self.run, &self.reader, &mut entities).await?;
+        Some(head.map(|head| head.with(entities)))
     }
 
     pub(crate) async fn collect(self) -> Result<Results<T>, Error> {
-        let mut results = Results::new();
-        let mut run = match self.run {
-            Ok(run) if run.is_over() => return Ok(results),
-            Ok(run) => run,
-            Err(failure) => return failure.map_or(Ok(results), Err),
-        };
-        let fetcher = Arc::clone(&run.fetcher);
-        let trace = fetcher.trace(run.reader.has_points());
-        let work = async {
-            while let Some(page) = run.next(&trace).await {
-                results.add(page?);
-            }
-            Ok(results)
-        };
-        trace.run(work).await
+        let mut entities = Vec::<T>::new();
+        let cost = Run::collect(self.run, &self.reader, &mut entities).await?;
+        Ok(Results { entities, cost })
     }
 
     /// The pages as a stream, which ends after the first error.
-    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send
-    where
-        T: Send + 'static,
-    {
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
         stream::unfold(self, |mut pages| async {
             let page = pages.next().await?;
             Some((page, pages))
@@ -120,10 +95,17 @@ impl<T> Pages<T> {
     }
 }
 
-impl<T> Run<T> {
+impl Run {
+    /// Splits a query into its sources, and reads them.
+    pub(crate) fn of(mut query: CheckedQuery) -> Result<Self, Error> {
+        let sources = Sources::of(&query.fetcher.core, query.filter.take())?;
+        let mode = if sources.are_listed() { ReadMode::ahead(CONCURRENCY) } else { ReadMode::ONE };
+        Self::new(query, &sources.all, mode)
+    }
+
     /// Reads the sources of a query.
     pub(crate) fn new(
-        query: CheckedQuery<T>,
+        query: CheckedQuery,
         sources: &[Source],
         mode: ReadMode,
     ) -> Result<Self, Error> {
@@ -138,7 +120,7 @@ impl<T> Run<T> {
         let id = QueryId::of(dialect, &fetcher.table, texts, &fetcher.select);
         let reader = Reader::new(id, dialect, sources, mode, start)?;
         let limits = RowLimits::new(take, max_rows);
-        Ok(Self { fetcher: Arc::new(fetcher), reader, limits })
+        Ok(Self { fetcher: Arc::new(fetcher), reader, limits, window: Window::new() })
     }
 
     /// Adds the cost of preparing the query to that of its first page.
@@ -151,46 +133,102 @@ impl<T> Run<T> {
         self.reader.is_over() || self.limits.are_reached()
     }
 
+    /// Moves the rows of the next page to the end of `to`; see [`Pages::next`].
+    async fn next_of(
+        this: &mut Result<Self, Option<Error>>,
+        reader: &Arc<dyn ReadValues>,
+        to: &mut AnyVec,
+    ) -> Option<Result<PageHead, Error>> {
+        let run = match this {
+            Ok(run) if run.is_over() => return None,
+            Ok(run) => run,
+            Err(failure) => return failure.take().map(Err),
+        };
+        let page = if run.reader.mode.keeps_reading {
+            run.next_alone(reader, to).await
+        } else {
+            let fetcher = Arc::clone(&run.fetcher);
+            let trace = fetcher.trace(run.reader.has_points());
+            let page = async { run.next(&trace, &**reader, to).await.transpose() };
+            trace.run(page).await.transpose()
+        };
+        if matches!(page, Some(Err(_))) {
+            *this = Err(None);
+        }
+        page
+    }
+
+    /// Moves all rows to `to`, and returns their cost.
+    async fn collect(
+        this: Result<Self, Option<Error>>,
+        reader: &Arc<dyn ReadValues>,
+        to: &mut AnyVec,
+    ) -> Result<QueryCost, Error> {
+        let mut cost = QueryCost::default();
+        let mut run = match this {
+            Ok(run) if run.is_over() => return Ok(cost),
+            Ok(run) => run,
+            Err(failure) => return failure.map_or(Ok(cost), Err),
+        };
+        if run.reader.mode.keeps_reading {
+            while let Some(page) = run.next_alone(reader, to).await {
+                cost += page?.cost;
+            }
+            return Ok(cost);
+        }
+        let fetcher = Arc::clone(&run.fetcher);
+        let trace = fetcher.trace(run.reader.has_points());
+        let work = async {
+            while let Some(page) = run.next(&trace, &**reader, to).await {
+                cost += page?.cost;
+            }
+            Ok(cost)
+        };
+        trace.run(work).await
+    }
+
     /// Reads the next page as a part of the call that `trace` belongs to.
-    async fn next(&mut self, trace: &CallTrace<'_>) -> Option<Result<Page<T>, Error>> {
+    async fn next(
+        &mut self,
+        trace: &CallTrace<'_>,
+        reader: &dyn ReadValues,
+        to: &mut AnyVec,
+    ) -> Option<Result<PageHead, Error>> {
         let fetcher = Arc::clone(&self.fetcher);
-        self.next_by(&mut Window::new(), |read| fetcher.fetch(read, trace)).await
+        self.next_by(&mut Window::new(), to, |read| fetcher.fetch(read, reader, trace)).await
+    }
+
+    /// Reads the next page. Each request is a call of its own, and stays in flight while the program uses a page.
+    async fn next_alone(
+        &mut self,
+        reader: &Arc<dyn ReadValues>,
+        to: &mut AnyVec,
+    ) -> Option<Result<PageHead, Error>> {
+        let mut window = std::mem::replace(&mut self.window, Window::new());
+        let fetcher = Arc::clone(&self.fetcher);
+        let fetch = |read| {
+            let request = Arc::clone(&fetcher).fetch_alone(read, Arc::clone(reader));
+            Box::pin(request) as Pin<Box<dyn Future<Output = Fetched> + Send>>
+        };
+        let page = self.next_by(&mut window, to, fetch).await;
+        self.window = window;
+        page
     }
 
     /// Reads the next page by the requests in flight, and by those that `fetch` sends.
-    async fn next_by<F>(
+    async fn next_by<F: Future<Output = Fetched>>(
         &mut self,
         window: &mut Window<F>,
+        to: &mut AnyVec,
         fetch: impl Fn(PageRead) -> F,
-    ) -> Option<Result<Page<T>, Error>>
-    where
-        F: Future<Output = (Slot, Result<FetchedPage<T>, Error>)>,
-    {
+    ) -> Option<Result<PageHead, Error>> {
         if self.is_over() {
             return None;
         }
         let limits = self.limits.of_page(self.fetcher.page_size);
-        let page = self.reader.next(window, limits, fetch).await?;
-        let page = page.and_then(|mut page| {
-            self.limits.add(&mut page)?;
-            Ok(page)
-        });
+        let page = self.reader.next(window, limits, to, fetch).await?;
+        let page = page.and_then(|page| self.limits.add(page.cost.rows).map(|()| page));
         Some(page.map_err(|error| self.fetcher.named(error)))
-    }
-}
-
-impl<T: Send + 'static> Run<T> {
-    /// The pages as a stream, which ends after the first error. Each request is a call of its own, and stays in flight
-    /// while the program uses a page.
-    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-        stream::unfold(Some((self, Window::new())), |state| async {
-            let (mut run, mut window) = state?;
-            let fetcher = Arc::clone(&run.fetcher);
-            let fetch = |read| Arc::clone(&fetcher).fetch_alone(read);
-            let page = run.next_by(&mut window, fetch).await?;
-            let rest = page.is_ok().then_some((run, window));
-            Some((page, rest))
-        })
     }
 }
 

@@ -12,13 +12,14 @@ use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::cursor::{Cursor, Position};
+use crate::operation::values::AnyVec;
 
 /// Sources that are read together, with the rows that were read and not returned yet.
-pub(super) struct Part<T> {
+pub(super) struct Part {
     pub(super) kind: PartKind,
     /// The index of the first source.
     first_source: usize,
-    pub(super) inputs: Vec<Input<T>>,
+    pub(super) inputs: Vec<Input>,
     /// The index of the first input that has rows left. The inputs of a scan or a merge end together.
     at: usize,
     /// The index of the first input that was not read to its end, if the inputs are rows.
@@ -39,7 +40,7 @@ pub(super) enum PartKind {
     Merge,
 }
 
-impl<T> Part<T> {
+impl Part {
     /// Returns the parts of a query.
     pub(super) fn of(dialect: Dialect, sources: &[Source]) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();
@@ -110,7 +111,7 @@ impl<T> Part<T> {
     }
 
     /// Buffers the page of an input.
-    pub(super) fn add(&mut self, input: usize, page: FetchedPage<T>) -> Result<(), Error> {
+    pub(super) fn add(&mut self, input: usize, page: FetchedPage) -> Result<(), Error> {
         self.inputs[input].add(page, self.kind == PartKind::Scan)?;
         // A row is known once its request is over: the service may return empty pages before it.
         while self.kind == PartKind::Rows
@@ -134,17 +135,17 @@ impl<T> Part<T> {
         self.inputs.len().min(self.at + PAGE_ENTITIES as usize)
     }
 
-    /// Removes the rows of the next page.
-    fn take_rows(&mut self, most: usize) -> Vec<T> {
-        let (mut rows, end) = (Vec::new(), self.end_of_page());
-        while rows.len() < most && self.at < self.read.min(end) {
-            while let Some((row, _)) = self.inputs[self.at].take_page() {
-                rows.extend(row);
+    /// Moves the rows of the next page to the end of `to`, and returns their number.
+    fn take_rows(&mut self, to: &mut AnyVec, limits: PageLimits) -> usize {
+        let (mut count, end) = (0, self.end_of_page());
+        while count < limits.page_rows() && self.at < self.read.min(end) {
+            while let Some((rows, _)) = self.inputs[self.at].take_page(to, limits.usable - count) {
+                count += rows;
             }
             self.at += 1;
         }
-        self.read_rows = self.read_rows.saturating_sub(rows.len());
-        rows
+        self.read_rows = self.read_rows.saturating_sub(count);
+        count
     }
 
     /// Whether the next page is buffered. The next row of a merge is known once each input has buffered a row.
@@ -183,14 +184,19 @@ impl<T> Part<T> {
         (wanted, count)
     }
 
-    /// Removes the buffered page, and moves behind it. Returns its rows, and the service's id of its request if it is the
-    /// page of one request.
-    pub(super) fn take_page(&mut self, limits: PageLimits) -> (Vec<T>, Option<String>) {
-        let most = limits.page_rows();
+    /// Moves the rows of the buffered page to the end of `to`, and this part behind the page. Returns their number, and the
+    /// service's id of the request if it is the page of one request.
+    pub(super) fn take_page(
+        &mut self,
+        to: &mut AnyVec,
+        limits: PageLimits,
+    ) -> (usize, Option<String>) {
         let page = match self.kind {
-            PartKind::Rows => return (self.take_rows(most), None),
-            PartKind::Scan => self.inputs[0].take_page().unwrap_or_default(),
-            PartKind::Merge => (merge(&mut self.inputs, &mut self.after, most), None),
+            PartKind::Rows => return (self.take_rows(to, limits), None),
+            PartKind::Scan => self.inputs[0].take_page(to, limits.usable).unwrap_or_default(),
+            PartKind::Merge => {
+                (merge(&mut self.inputs, &mut self.after, to, limits.page_rows()), None)
+            }
         };
         self.leave_finished();
         page

@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::QueryCost;
-use super::pages::Pages;
+use super::pages::{Pages, Run};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
@@ -23,7 +23,7 @@ const MAX_PARTS: usize = 64;
 
 /// Searches the keys of a query for starts of ranges.
 struct KeySearch<'s> {
-    fetcher: PageFetcher<String>,
+    fetcher: PageFetcher,
     /// The key that is split: the RowKey within one partition, otherwise the PartitionKey.
     property: &'static str,
     /// The bounds of the keys.
@@ -34,8 +34,8 @@ struct KeySearch<'s> {
 
 /// Returns the filters of up to `count` ranges in key order, and the cost of finding them. Together they match
 /// the same rows as `filter`.
-pub(crate) async fn filters<T>(
-    fetcher: &PageFetcher<T>,
+pub(crate) async fn filters(
+    fetcher: &PageFetcher,
     filter: Option<&Filter>,
     count: usize,
 ) -> Result<(Vec<Option<Filter>>, QueryCost), Error> {
@@ -44,7 +44,8 @@ pub(crate) async fn filters<T>(
         Some(_) => (ROW_KEY, plan.start().1),
         None => (PARTITION_KEY, plan.start().0),
     };
-    let one = fetcher.with_reader(vec![property.to_owned()], Arc::new(KeyOf(property)));
+    let select = vec![property.to_owned()];
+    let one = PageFetcher { select, page_size: None, ..fetcher.clone() };
     // Conditions on other properties would make each search for a key scan rows.
     let keys = plan.keys_as_filter();
     let cost = Mutex::default();
@@ -145,10 +146,9 @@ impl KeySearch<'_> {
     async fn first_from(&self, key: &str, end: Option<&str>) -> Result<Option<String>, Error> {
         let filter = bounded(self.filter, self.property, Some(key), end);
         let filter = filter.map(QueryFilter::from);
-        let fetcher =
-            self.fetcher.with_reader(self.fetcher.select.clone(), Arc::clone(&self.fetcher.reader));
+        let fetcher = self.fetcher.clone();
         let query = CheckedQuery { fetcher, filter, take: Some(1), max_rows: None, start: None };
-        let pages = Pages::new(Ok(query));
+        let pages = Pages::new(Run::of(query), Arc::new(KeyOf(self.property)));
         let mut found = pages.collect().await?;
         if let Ok(mut cost) = self.cost.lock() {
             *cost += found.cost;

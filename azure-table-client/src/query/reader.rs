@@ -8,19 +8,20 @@ use std::future::Future;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::fetch::{FetchedPage, PageRead, Slot};
+use super::fetch::{Fetched, FetchedPage, PageRead, Slot};
 use super::limits::{PageLimits, ReadMode};
-use super::page::{Page, QueryCost};
+use super::page::{PageHead, QueryCost};
 use super::part::{Part, PartKind};
 use super::position::{Continuation, Progress, QueryId};
 use super::source::{PageRequest, Source};
 use crate::Dialect;
 use crate::error::Error;
+use crate::operation::values::AnyVec;
 
 /// The parts of a query, and the position in them.
-pub(super) struct Reader<T> {
+pub(super) struct Reader {
     id: QueryId,
-    parts: Vec<Part<T>>,
+    parts: Vec<Part>,
     /// The index of the first part that has rows left.
     at: usize,
     pub(super) mode: ReadMode,
@@ -42,7 +43,7 @@ impl<F> Window<F> {
     }
 }
 
-impl<T> Reader<T> {
+impl Reader {
     pub(super) fn new(
         id: QueryId,
         dialect: Dialect,
@@ -76,16 +77,14 @@ impl<T> Reader<T> {
         self.at >= self.parts.len()
     }
 
-    /// Returns the next page; `None` after the last part. Dropping the future loses no rows.
-    pub(super) async fn next<F>(
+    /// Moves the rows of the next page to the end of `to`; `None` after the last part. Dropping the future loses no rows.
+    pub(super) async fn next<F: Future<Output = Fetched>>(
         &mut self,
         window: &mut Window<F>,
         limits: PageLimits,
+        to: &mut AnyVec,
         fetch: impl Fn(PageRead) -> F,
-    ) -> Option<Result<Page<T>, Error>>
-    where
-        F: Future<Output = (Slot, Result<FetchedPage<T>, Error>)>,
-    {
+    ) -> Option<Result<PageHead, Error>> {
         if !self.mode.keeps_reading
             && let Some(Part { kind: PartKind::Scan, inputs, .. }) = self.parts.get_mut(self.at)
         {
@@ -105,7 +104,7 @@ impl<T> Reader<T> {
             if let Some(part) = ready
                 && (self.mode.keeps_reading || window.slots.is_empty())
             {
-                return Some(Ok(self.take_page(part, limits)));
+                return Some(Ok(self.take_page(part, to, limits)));
             }
             let Some((slot, page)) = window.in_flight.next().await else {
                 // Rows that are left must not look like the end.
@@ -122,7 +121,7 @@ impl<T> Reader<T> {
     }
 
     /// The parts that have rows left, with their indexes.
-    fn unfinished(&self) -> impl Iterator<Item = (usize, &Part<T>)> {
+    fn unfinished(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.parts.iter().enumerate().skip(self.at).filter(|(_, part)| !part.is_over())
     }
 
@@ -173,7 +172,7 @@ impl<T> Reader<T> {
 
     /// Buffers the page of a request. A request that failed ahead of its turn is sent again when it is its turn, after
     /// the rows before it.
-    fn add(&mut self, slot: Slot, page: Result<FetchedPage<T>, Error>) -> Result<(), Error> {
+    fn add(&mut self, slot: Slot, page: Result<FetchedPage, Error>) -> Result<(), Error> {
         let is_due = self.is_due(slot.part);
         let part = &mut self.parts[slot.part];
         let added = page.and_then(|page| {
@@ -185,13 +184,14 @@ impl<T> Reader<T> {
         if is_due { added } else { Ok(()) }
     }
 
-    /// Removes the buffered page of a part, and moves behind it.
-    fn take_page(&mut self, part: usize, limits: PageLimits) -> Page<T> {
-        let (entities, own_id) = self.parts[part].take_page(limits);
+    /// Moves the rows of the buffered page of a part to the end of `to`, and this reader behind the page.
+    fn take_page(&mut self, part: usize, to: &mut AnyVec, limits: PageLimits) -> PageHead {
+        let (rows, own_id) = self.parts[part].take_page(to, limits);
         self.leave_finished();
-        let (cost, last_id) = (std::mem::take(&mut self.cost), self.request_id.take());
+        let (mut cost, last_id) = (std::mem::take(&mut self.cost), self.request_id.take());
+        cost.rows = rows as u64;
         let (request_id, continuation) = (own_id.or(last_id), self.continuation());
-        Page { entities, continuation, request_id, cost }
+        PageHead { continuation, request_id, cost }
     }
 
     fn leave_finished(&mut self) {

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::vec;
 
-use super::page::{Page, QueryCost};
+use super::page::QueryCost;
 
 /// All results of a query, in the order of their keys. Derefs to the list of them.
 #[derive(Debug, Clone)]
@@ -16,19 +16,6 @@ pub struct Results<T> {
 }
 
 impl<T> Results<T> {
-    pub(crate) fn new() -> Self {
-        Self { entities: Vec::new(), cost: QueryCost::default() }
-    }
-
-    pub(crate) fn add(&mut self, mut page: Page<T>) {
-        self.cost += page.cost;
-        if self.entities.is_empty() {
-            self.entities = page.entities;
-        } else {
-            self.entities.append(&mut page.entities);
-        }
-    }
-
     /// Returns the list.
     pub fn into_vec(self) -> Vec<T> {
         self.entities

@@ -13,7 +13,7 @@ pub use error::{DecodeError, DecodeReason};
 pub(crate) use field::FieldKind;
 pub use field::{Elements, Field, PARTS, StoredType};
 pub use raw::{Annotation, RawProperty, RawValue};
-pub use read_row::{EachResult, Keyed, KeysOnly, ReadRow, WithETag};
+pub use read_row::{EachResult, KeysOnly, ReadRow, RowConsumer, WithETag};
 pub use reading::guid_texts;
 pub use reading::{Accept, Policy, Reading};
 pub use row::Row;

@@ -14,6 +14,7 @@ use std::fmt::{self, Write as _};
 
 use super::escape::Escaping;
 
+pub(super) use read::read_rows;
 pub use read::{read_one, read_page};
 pub use write::{entity, table_name};
 

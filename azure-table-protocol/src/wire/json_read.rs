@@ -17,27 +17,22 @@ pub use self::properties::{PropertyReader, ReadProperty};
 use self::reader::{RowReader, Stop};
 use self::tokens::Fault;
 use super::ReadError;
-use crate::entity::{Form, ReadRow, Row};
+use crate::entity::{Form, ReadRow, Row, RowConsumer};
 use crate::limits::PAGE_ENTITIES;
 
 /// Ten times what a page has by the documentation, for servers that ignore the limit. A page of tiny rows could
 /// otherwise fill the memory before a limit of the query applies.
 const MAX_ROWS: usize = 10 * PAGE_ENTITIES as usize;
 
-/// The consumer of the rows. A trait object, so that the reader is compiled once instead of once for each type of
-/// entity.
+/// A [`RowConsumer`] that may stop the reader for another reason.
 type Consumer<'c> = dyn FnMut(&mut Row<'_>) -> Result<(), ReadError> + 'c;
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 pub fn read_page<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    read(body, row, true, &mut |row| {
-        if values.len() == MAX_ROWS {
-            let error = format!("a page has more than {MAX_ROWS} entities");
-            return Err(ReadError::Json(serde_json::Error::custom(error)));
-        }
-        values.push(reader.read_row(row).map_err(ReadError::Decode)?);
+    read_rows(body, row, true, &mut |row| {
+        values.push(reader.read_row(row)?);
         Ok(())
     })?;
     Ok(values)
@@ -47,8 +42,8 @@ pub fn read_page<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<
 pub fn read_one<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<T, ReadError> {
     let mut value = None;
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    read(body, row, false, &mut |row| {
-        value = Some(reader.read_row(row).map_err(ReadError::Decode)?);
+    read_rows(body, row, false, &mut |row| {
+        value = Some(reader.read_row(row)?);
         Ok(())
     })?;
     value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
@@ -61,12 +56,22 @@ pub fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, serde_j
     RowReader::new(text, row).whole_row().map_err(|fault| not_as_expected(text, fault))
 }
 
-fn read(
+/// Passes the rows of a page, or the only row of a body, to `consume`.
+pub(super) fn read_rows(
     body: &[u8],
     row: Row<'_>,
     is_page: bool,
-    consume: &mut Consumer<'_>,
+    consume: &mut RowConsumer<'_>,
 ) -> Result<(), ReadError> {
+    let mut count = 0;
+    let consume: &mut Consumer<'_> = &mut |row| {
+        if count == MAX_ROWS {
+            let error = format!("a page has more than {MAX_ROWS} entities");
+            return Err(ReadError::Json(serde_json::Error::custom(error)));
+        }
+        count += 1;
+        consume(row).map_err(ReadError::Decode)
+    };
     let text = as_text(body).map_err(ReadError::Json)?;
     // The row borrows from the body, and the lifetime of its argument is longer.
     let reader = RowReader::new(text, row);

@@ -3,9 +3,11 @@
 
 use http::HeaderValue;
 
+use serde::de::Error as _;
+
 use super::{ReadError, atom, headers, json_read, json_write};
 use crate::dialect::Dialect;
-use crate::entity::{EncodeError, Form, ReadRow, TableEntity};
+use crate::entity::{EncodeError, Form, ReadRow, Row, RowConsumer, TableEntity};
 use crate::format::{Metadata, PayloadFormat};
 
 #[doc(hidden)]
@@ -86,16 +88,17 @@ impl PayloadFormat {
         }
     }
 
-    /// Reads the rows of a query's reply.
-    pub fn read_page<T>(
+    /// Passes the rows of a query's reply, or the only row of another reply, to `consume`.
+    pub fn read_rows(
         self,
         body: &[u8],
-        form: Form,
-        reader: &dyn ReadRow<T>,
-    ) -> Result<Vec<T>, ReadError> {
+        row: Row<'_>,
+        is_page: bool,
+        consume: &mut RowConsumer<'_>,
+    ) -> Result<(), ReadError> {
         match self {
-            Self::Json(_) => json_read::read_page(body, form, reader),
-            Self::Atom => atom::read_page(body, form, reader),
+            Self::Json(_) => json_read::read_rows(body, row, is_page, consume),
+            Self::Atom => atom::read_rows(body, row, is_page, consume),
         }
     }
 
@@ -106,10 +109,13 @@ impl PayloadFormat {
         form: Form,
         reader: &dyn ReadRow<T>,
     ) -> Result<T, ReadError> {
-        match self {
-            Self::Json(_) => json_read::read_one(body, form, reader),
-            Self::Atom => atom::read_one(body, form, reader),
-        }
+        let mut value = None;
+        let row = Row::with(reader.columns(), reader.keeps_others(), form);
+        self.read_rows(body, row, false, &mut |row| {
+            value = Some(reader.read_row(row)?);
+            Ok(())
+        })?;
+        value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
     }
 }
 

@@ -39,7 +39,7 @@ pub fn json_page(body: &[u8]) {
     }
 }
 
-async fn page<T: TableEntity>(table: &TableClient<T>) -> Result<Vec<T>, Error> {
+async fn page<T: TableEntity + 'static>(table: &TableClient<T>) -> Result<Vec<T>, Error> {
     let page = table.query().pages().next().await.expect("a page or an error");
     page.map(|page| page.entities)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::client_core::{ClientCore, QueryLimits};
-use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
@@ -56,7 +55,7 @@ impl Settings {
     }
 
     /// Checks all settings.
-    pub(super) fn checked<T>(self, reader: Arc<dyn ReadRow<T>>) -> Result<CheckedQuery<T>, Error> {
+    pub(super) fn checked(self) -> Result<CheckedQuery, Error> {
         self.check()?;
         let limits = self.limits.or(self.core.settings.limits);
         let fetcher = PageFetcher {
@@ -64,7 +63,6 @@ impl Settings {
             operation: Operation::Query,
             table: self.table,
             select: self.select?,
-            reader,
             page_size: self.page_size,
             options: self.options,
             total_deadline: TotalDeadline::new(limits),

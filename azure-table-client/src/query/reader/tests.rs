@@ -9,11 +9,10 @@ use crate::filter::QueryFilter;
 use crate::operation::Location;
 use crate::operation::page_token::PageToken;
 use crate::operation::query::Rows;
-
-type Fetched = (Slot, Result<FetchedPage<usize>, Error>);
+use crate::operation::values::Values;
 
 /// A reader of four scans.
-fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader<usize> {
+fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader {
     let filter = |number| QueryFilter::parse(&format!("PartitionKey eq '{number}'")).unwrap();
     let sources: Vec<_> = (0..4).map(|number| Source::Scan(Some(filter(number)))).collect();
     let texts = sources.iter().flat_map(Source::filters).map(QueryFilter::text);
@@ -24,17 +23,19 @@ fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader<usize> {
 /// The page of a request: as many rows as `$top`, or two, whose value is the index of their part.
 fn page(read: &PageRead, has_next: bool) -> Fetched {
     let values = vec![read.slot.part; read.top.unwrap_or(2) as usize];
+    let values: Box<dyn Values> = Box::new(values.into_iter());
     let token = PageToken { partition_key: "next".to_owned(), row_key: None };
     let (next, request_id) = (has_next.then_some(token), None);
-    let rows = Rows { values, next, request_id, attempts: 1, location: Location::Primary };
-    (read.slot, Ok(FetchedPage { rows, keys: Vec::new(), top: read.top }))
+    let (keys, location) = (Vec::new(), Location::Primary);
+    let rows = Rows { values, keys, next, request_id, attempts: 1, location };
+    (read.slot, Ok(FetchedPage { rows, top: read.top }))
 }
 
 const ALL: PageLimits = PageLimits { top: None, usable: usize::MAX };
 
 /// Reads a page, and returns its rows, its continuation and the parts that were requested for it.
 async fn next(
-    reader: &mut Reader<usize>,
+    reader: &mut Reader,
     limits: PageLimits,
     answer: impl Fn(&PageRead) -> Fetched,
 ) -> (Option<Result<Vec<usize>, Error>>, Option<Continuation>, Vec<usize>) {
@@ -43,11 +44,12 @@ async fn next(
         sent.borrow_mut().push(read.slot.part);
         ready(answer(&read))
     };
-    let page = reader.next(&mut Window::new(), limits, fetch).await;
+    let mut rows = Vec::<usize>::new();
+    let page = reader.next(&mut Window::new(), limits, &mut rows, fetch).await;
     let sent = sent.into_inner();
     match page {
-        Some(Ok(page)) => (Some(Ok(page.entities)), page.continuation, sent),
-        other => (other.map(|page| page.map(|page| page.entities)), None, sent),
+        Some(Ok(page)) => (Some(Ok(rows)), page.continuation, sent),
+        other => (other.map(|page| page.map(|_| rows)), None, sent),
     }
 }
 
@@ -71,7 +73,8 @@ async fn a_dropped_request_is_sent_again() {
     let mut reader = reader(ReadMode::ahead(2), None);
     let mut window = Window::new();
     {
-        let dropped = reader.next(&mut window, ALL, |_| pending::<Fetched>());
+        let mut rows = Vec::<usize>::new();
+        let dropped = reader.next(&mut window, ALL, &mut rows, |_| pending::<Fetched>());
         assert!(dropped.now_or_never().is_none());
     }
     let (rows, _, sent) = next(&mut reader, ALL, |read| page(read, false)).await;
@@ -106,7 +109,8 @@ async fn a_merge_that_fails_ahead_is_an_error_after_the_rows_before_it() {
     let answer = |read: &PageRead| {
         let (slot, page) = page(read, false);
         let keys = if read.has_keys { vec![EntityKey::new("p", "r"); 2] } else { Vec::new() };
-        (slot, page.map(|page| FetchedPage { keys, ..page }))
+        let page = page.map(|page| FetchedPage { rows: Rows { keys, ..page.rows }, ..page });
+        (slot, page)
     };
     let (rows, _, sent) = next(&mut reader, ALL, answer).await;
     assert_eq!((rows.unwrap().unwrap(), sent), (vec![0; 2], vec![0, 1, 1]));
@@ -143,9 +147,9 @@ async fn requests_stay_in_flight_and_pages_are_returned_in_the_order_of_arrival(
             page(&read, false)
         })
     };
-    let mut order = Vec::new();
-    while let Some(page) = reader.next(&mut window, ALL, fetch).await {
-        order.extend(page.unwrap().entities);
+    let mut order = Vec::<usize>::new();
+    while let Some(page) = reader.next(&mut window, ALL, &mut order, fetch).await {
+        page.unwrap();
     }
     assert_eq!(order, [3, 3, 2, 2, 1, 1, 0, 0]);
 }

@@ -18,23 +18,9 @@ pub trait ReadRow<T>: Send + Sync {
     fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError>;
 }
 
-/// Values with the keys of their rows.
-pub struct Keyed<'r, T>(pub &'r dyn ReadRow<T>);
-
-impl<T> ReadRow<(EntityKey, T)> for Keyed<'_, T> {
-    fn columns(&self) -> Columns {
-        self.0.columns()
-    }
-
-    fn keeps_others(&self) -> bool {
-        self.0.keeps_others()
-    }
-
-    fn read_row(&self, row: &mut Row<'_>) -> Result<(EntityKey, T), DecodeError> {
-        let key = row.entity_key().ok_or_else(|| row.missing("RowKey"))?;
-        Ok((key, self.0.read_row(row)?))
-    }
-}
+/// The consumer of the rows of a response. A trait object, so that the readers of responses are compiled once instead of
+/// once for each type of entity.
+pub type RowConsumer<'c> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 'c;
 
 /// The result of each row: an error about one row leaves the others readable.
 pub struct EachResult<T>(pub Arc<dyn ReadRow<T>>);

@@ -10,17 +10,13 @@ use quick_xml::reader::NsReader;
 use super::{ATOM, AtomError, DATA, METADATA};
 use crate::edm::EdmType;
 use crate::entity::{
-    Annotation, DecodeError, Form, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow, Row,
+    Annotation, Form, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow, Row, RowConsumer,
 };
 use crate::wire::ReadError;
 use crate::wire::xml::{self, Reference};
 
 /// Deeper than anything that the protocol or an extension of Atom nests.
 const MAX_DEPTH: usize = 64;
-
-/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
-/// type of entity.
-type Consumer<'t> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 't;
 
 /// Reads the rows of a query's reply, a feed.
 pub fn read_page<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<Vec<T>, ReadError> {
@@ -36,6 +32,19 @@ pub fn read_one<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<T
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
     let mut row = read_row(body, row)?;
     reader.read_row(&mut row).map_err(ReadError::Decode)
+}
+
+/// Passes the rows of a feed, or the row of an entry, to `consume`.
+pub(in crate::wire) fn read_rows(
+    body: &[u8],
+    row: Row<'_>,
+    is_page: bool,
+    consume: &mut RowConsumer<'_>,
+) -> Result<(), ReadError> {
+    if is_page {
+        return Document::new(body)?.feed(row, consume);
+    }
+    consume(&mut read_row(body, row)?).map_err(ReadError::Decode)
 }
 
 /// Fills a row from one entry, without building an entity.
@@ -88,7 +97,7 @@ impl<'de> Document<'de> {
     }
 
     /// Reads a whole document that is a feed.
-    fn feed(mut self, mut row: Row<'de>, consume: &mut Consumer<'_>) -> Result<(), ReadError> {
+    fn feed(mut self, mut row: Row<'de>, consume: &mut RowConsumer<'_>) -> Result<(), ReadError> {
         self.root("feed")?;
         while let Some(element) = self.element()? {
             if self.is(&element, Space::Atom, "entry") {
