@@ -129,18 +129,32 @@ impl Pipeline {
         trace: &CallTrace<'_>,
         read: impl Fn(Reply) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let result = self.read_or_batch(request, options, trace, read).await;
-        result.map_err(|error| request.named(error))
+        let named = |error| request.named(error);
+        let (client_request_id, batch) = self.id_and_batch(request, options).map_err(named)?;
+        let sent = batch.as_deref().unwrap_or(request);
+        let attempts = Attempts::new(self, sent, options, client_request_id, trace);
+        let mut attempts = attempts.map_err(named)?;
+        // The compiler repeats this loop, and nothing else, for each type of result.
+        loop {
+            let error = match attempts.next().await.and_then(&read) {
+                Ok(value) => {
+                    attempts.end();
+                    return Ok(value);
+                }
+                Err(error) => error,
+            };
+            if !attempts.repeats(&error).await {
+                return Err(named(error));
+            }
+        }
     }
 
-    /// Sends `request`, in a batch of its own if its keys are too long for a URL.
-    async fn read_or_batch<T>(
+    /// Returns the id of a call, and its request in a batch of its own if its keys are too long for a URL.
+    fn id_and_batch(
         &self,
         request: &Request,
         options: &CallOptions,
-        trace: &CallTrace<'_>,
-        read: impl Fn(Reply) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<(String, Option<Box<Request>>), Error> {
         let client_request_id = match &options.client_request_id {
             Some(id) => {
                 check_client_request_id(id)?;
@@ -151,10 +165,8 @@ impl Pipeline {
         // Bodies are in the client's own format.
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
         let base = self.endpoint.base();
-        let batch = transaction::in_batch(request, protocol, base, &self.clock)?.map(Box::new);
-        let request = batch.as_deref().unwrap_or(request);
-        let attempts = Attempts::new(self, request, options, client_request_id, trace)?;
-        attempts.exchange(read).await
+        let batch = transaction::in_batch(request, protocol, base, &self.clock)?;
+        Ok((client_request_id, batch.map(Box::new)))
     }
 
     /// Sets the version and the format of requests.

@@ -98,40 +98,26 @@ impl<'c> Attempts<'c> {
         })
     }
 
-    /// Sends the request, retries where the policy allows it, and reads the response with `read`. A damaged response
-    /// to a read is retried too.
-    pub(super) async fn exchange<T>(
-        mut self,
-        read: impl Fn(Reply) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        loop {
-            let result = match self.run().await {
-                Ok(reply) => read(reply),
-                Err(error) => Err(error),
-            };
-            match result {
-                // A response that the policy has already decided not to retry stays the last one.
-                Err(error)
-                    if error.is_damaged()
-                        && self.has_final_response
-                        && !self.request.is_write() =>
-                {
-                    if !self.retries(&Failure::Damaged).await {
-                        return Err(error);
-                    }
-                }
-                result => {
-                    if self.has_final_response {
-                        self.pipeline.budget.earn(self.retrying.spent);
-                    }
-                    return result;
-                }
-            }
+    /// Waits before the request is sent again, if it is a read and its response is damaged. Otherwise ends the call, and
+    /// returns `false`.
+    pub(super) async fn repeats(&mut self, error: &Error) -> bool {
+        // A response that the policy has already decided not to retry stays the last one.
+        if error.is_damaged() && self.has_final_response && !self.request.is_write() {
+            return self.retries(&Failure::Damaged).await;
+        }
+        self.end();
+        false
+    }
+
+    /// Ends the call.
+    pub(super) fn end(&self) {
+        if self.has_final_response {
+            self.pipeline.budget.earn(self.retrying.spent);
         }
     }
 
     /// Sends the request, and retries where the policy allows it. Returns the last answer regardless of its status.
-    async fn run(&mut self) -> Result<Reply, Error> {
+    pub(super) async fn next(&mut self) -> Result<Reply, Error> {
         loop {
             let failure = match self.send().await? {
                 Ok(answer) => {
@@ -168,7 +154,7 @@ impl<'c> Attempts<'c> {
                 self.leave_open();
             }
             if !self.retries(&failure).await {
-                return self.end(failure);
+                return self.give_up(failure);
             }
         }
     }
@@ -180,7 +166,7 @@ impl<'c> Attempts<'c> {
         self.retrying.waits(self.pipeline, failure, is_write, self.deadline).await
     }
 
-    fn end(&self, failure: Failure) -> Result<Reply, Error> {
+    fn give_up(&self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.retrying.route.location());
         let hint = failure.hint(endpoint);
         if failure.is_timeout()
