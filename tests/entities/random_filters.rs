@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn the_mock_matches_a_loop(
-        entities in vec(entity(), 0..12),
+        entities in vec(entity(), 0..24),
         filters in vec(filter(), 1..6),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
