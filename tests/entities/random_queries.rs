@@ -366,6 +366,7 @@ async fn every_kind_of_query_matches_a_loop() {
     println!(
         "{filters} filters, {split} of them as several queries, {impossible} that no key can meet"
     );
-    assert!(impossible > sized(0, 5), "only {impossible} are impossible");
+    // Few filters are impossible.
+    assert!(impossible >= sized(0, 6), "only {impossible} are impossible");
     assert!(split > sized(0, 5), "only {split} were split");
 }

@@ -175,7 +175,13 @@ async fn unexpected_formats() {
         (latest, "text/csv", "p,r".to_owned(), "text/csv instead of JSON"),
         (latest, atom, feed(""), "application/atom+xml instead of JSON"),
         (latest, json, feed(""), "not valid JSON"),
-        (latest, json, "[".repeat(100_000), "not a result of the Table service"),
+        (latest, json, "[".repeat(100_000), "not valid JSON"),
+        (
+            latest,
+            json,
+            format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
+            "not a result of the Table service",
+        ),
         (first, json, "{}".to_owned(), "application/json;odata=minimalmetadata instead of Atom"),
         (first, atom, "{}".to_owned(), "not valid Atom"),
         // The root element is in another namespace.

@@ -33,7 +33,8 @@ use crate::pipeline::{CallOptions, Expects};
 /// `into_future` returns the future, for `tokio::spawn`, `join!` and the like. It borrows nothing:
 ///
 /// ```
-/// # /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # use std::future::IntoFuture;
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
