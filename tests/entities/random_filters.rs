@@ -103,7 +103,7 @@ fn holds(filter: &Filter, entity: &DynamicEntity) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(sized(80, 400)))]
+    #![proptest_config(ProptestConfig::with_cases(sized(160, 400)))]
 
     #[test]
     fn the_mock_matches_a_loop(
