@@ -40,10 +40,8 @@ fn main() {
 fn compare(seeds: impl Iterator<Item = u64>) -> Counts {
     let mut counts = Counts::default();
     for seed in seeds {
-        match readers(&generated(seed)) {
-            true => counts.pages += 1,
-            false => counts.refused += 1,
-        }
+        let count = if readers(&generated(seed)) { &mut counts.pages } else { &mut counts.refused };
+        *count += 1;
     }
     counts
 }

@@ -53,7 +53,8 @@ pub(super) struct RowReader<'de> {
 struct Name<'de> {
     /// The name as it is in the body, with its quotes and the colon.
     json: &'de str,
-    name: Cow<'de, str>,
+    /// The name without its escapes.
+    text: Cow<'de, str>,
     member: Member,
     /// The last row with this name.
     row: usize,
@@ -194,12 +195,12 @@ impl<'de> RowReader<'de> {
         } else {
             let (before, after) = self.names.split_at(expected.min(self.names.len()));
             let mut names = after.iter().chain(before);
-            let found = names.position(|known| known.name == name);
+            let found = names.position(|known| known.text == name);
             found.map(|found| (before.len() + found) % self.names.len())
         };
         Ok(found.unwrap_or_else(|| {
             let member = Member::of(&self.row, &name);
-            self.add(Name { json: token.json, name, member, row: 0 })
+            self.add(Name { json: token.json, text: name, member, row: 0 })
         }))
     }
 
@@ -212,7 +213,7 @@ impl<'de> RowReader<'de> {
         self.names.push(name);
         if at >= FEW_NAMES {
             for (at, name) in self.names.iter().enumerate().skip(self.places.len()) {
-                self.places.insert(name.name.clone(), at);
+                self.places.insert(name.text.clone(), at);
             }
         }
         at
@@ -233,14 +234,14 @@ impl<'de> RowReader<'de> {
         let rest = self.tokens.rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
         let json = &self.tokens.rest[..self.tokens.rest.len() - rest.len()];
         self.tokens.rest = rest;
-        let name = Cow::Borrowed(&json[1..json.len() - 2]);
-        Some(Name { json, name, member: Member::Value(self.next_slot), row: 0 })
+        let text = Cow::Borrowed(&json[1..json.len() - 2]);
+        Some(Name { json, text, member: Member::Value(self.next_slot), row: 0 })
     }
 
     /// Reads the member whose name is at this place.
     fn member(&mut self, at: usize) -> Result<(), Fault> {
         let Self { tokens, row, levels, .. } = self;
-        let Name { name, member, .. } = &self.names[at];
+        let Name { text, member, .. } = &self.names[at];
         match *member {
             Member::Value(slot) => row.slot(slot).value = tokens.value(*levels)?,
             Member::Annotation(slot) => row.slot(slot).annotation = tokens.annotation()?,
@@ -249,9 +250,9 @@ impl<'de> RowReader<'de> {
             Member::Other | Member::OtherAnnotation if row.other_count() >= MAX_OTHERS => {
                 return Err("an entity has too many properties");
             }
-            Member::Other => row.next_other(name.clone()).value = tokens.value(*levels)?,
+            Member::Other => row.next_other(text.clone()).value = tokens.value(*levels)?,
             Member::OtherAnnotation => {
-                let property = row.next_other(without_annotation(name));
+                let property = row.next_other(without_annotation(text));
                 property.annotation = tokens.annotation()?;
             }
         }
