@@ -10,6 +10,8 @@
 )]
 
 pub mod chaos;
+#[cfg(feature = "known-faults")]
+pub mod context_programs;
 pub mod crashes;
 pub mod fuzz;
 pub mod recordings;

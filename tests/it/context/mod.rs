@@ -9,10 +9,14 @@ mod losses;
 mod merge_options;
 mod model;
 mod open_changes;
+#[cfg(feature = "known-faults")]
+mod programs;
 mod proof;
 mod proved_earlier;
 mod replace;
 mod saves;
+#[cfg(feature = "known-faults")]
+mod scenarios;
 mod transitions;
 
 use azure_table_client::context::{EntityState, TableContext};
