@@ -8,5 +8,3 @@ const TRANSPORT: SocketTransport = SocketTransport::Hyper;
 mod connections;
 #[path = "../it/hostile_replies.rs"]
 mod hostile_replies;
-#[path = "socket_faults.rs"]
-mod socket_faults;

@@ -1,4 +1,4 @@
-//! The tests over sockets by the second transport, `by_hyper::`; the faults of the mock behind a port, also `by_reqwest::`; and
+//! The tests over sockets by the second transport, `by_hyper::`; the faults of the mock behind a port, by both transports, `socket_faults::`; and
 //! `differential::`, which needs Azurite. `cargo test` leaves them out; `--test servers` selects them.
 #![allow(
     clippy::unwrap_used,
@@ -9,8 +9,8 @@
 )]
 
 mod by_hyper;
-mod by_reqwest;
 mod differential;
 #[allow(dead_code, reason = "`it` uses more of it")]
 #[path = "../it/hostile_server.rs"]
 mod hostile_server;
+mod socket_faults;

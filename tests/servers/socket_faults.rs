@@ -5,7 +5,7 @@ use std::time::Duration;
 use azure_table_client::mock::{Fault, MockTableServer};
 use azure_table_client::{DynamicEntity, ErrorKind, Proof, RetryPolicy, TableServiceClient};
 
-use super::TRANSPORT;
+use azure_table_tests::SocketTransport;
 
 fn row(id: usize) -> DynamicEntity {
     let mut row = DynamicEntity::new("p", format!("{id:03}"));
@@ -14,7 +14,16 @@ fn row(id: usize) -> DynamicEntity {
 }
 
 #[tokio::test]
-async fn faults_over_http() {
+async fn by_reqwest() {
+    faults_over_http(SocketTransport::Reqwest).await;
+}
+
+#[tokio::test]
+async fn by_hyper() {
+    faults_over_http(SocketTransport::Hyper).await;
+}
+
+async fn faults_over_http(transport: SocketTransport) {
     use ErrorKind::{Interrupted, Service, Timeout, UnexpectedReply};
     let long = Duration::from_secs(10 * 60);
     for (fault, kind, is_done) in [
@@ -36,7 +45,7 @@ async fn faults_over_http() {
                 .retry(RetryPolicy::none())
                 .proof(Proof::Response)
                 .try_timeout(Duration::from_millis(500));
-        let service = TRANSPORT.of(builder).build().unwrap();
+        let service = transport.of(builder).build().unwrap();
         let table = service.table_named::<DynamicEntity>("Blogs");
         table.create().await.unwrap();
         let what = format!("{fault:?}");
