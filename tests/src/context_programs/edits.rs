@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use azure_table_client::context::EntityState;
 
-use super::rows::{Columns, Version, plain};
+use super::requests::plain;
+use super::rows::{Columns, Version};
 use super::steps::{COLUMNS, Values};
 
 /// The local changes of one entity.

@@ -2,16 +2,16 @@
 //! guides about units of work and outcomes; it knows nothing of the context's code.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use azure_table_client::context::EntityState;
 use azure_table_client::{Confirmation, Operation};
 
 use super::Kind;
 use super::faults::Fault;
-use super::network::{Attempt, Log};
+use super::network::{Attempt, Log, Network};
 use super::reports::{Outcome, Saved};
 use super::requests::Write;
-use super::run::Run;
 use super::steps::Resolver;
 
 /// The outcomes of changes, by the faults that their requests met: unknown ones, and all.
@@ -46,6 +46,14 @@ impl Open<'_> {
     fn is_repeated(&self) -> bool {
         self.attempts.iter().any(|(it, _)| it.is_repeated)
     }
+}
+
+/// All that a run shows.
+pub(super) struct Run {
+    pub(super) network: Arc<Network>,
+    pub(super) saves: Vec<Saved>,
+    /// Whether the client wrote ids.
+    pub(super) has_ids: bool,
 }
 
 /// Returns the violations and the figures of a run.

@@ -5,16 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, Operation};
 
-use super::requests::Write;
+use super::requests::{Write, plain};
 
 pub(super) const TABLE: &str = "Rows";
-/// The hook adds this to a value.
-pub(super) const HOOK: i32 = 1_000_000;
-
-/// A value without the hook's change.
-pub(super) const fn plain(value: i32) -> i32 {
-    value % HOOK
-}
 
 pub(super) type Columns = BTreeMap<String, i32>;
 

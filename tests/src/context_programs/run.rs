@@ -12,23 +12,16 @@ use tokio::time::sleep;
 
 use super::edits::Edits;
 use super::network::{Network, Wire};
+use super::oracle::{self, Run};
 use super::reports::Saved;
-use super::rows::{HOOK, TABLE, columns_of};
-
+use super::requests::HOOK;
+use super::rows::{TABLE, columns_of};
 use super::steps::{Program, Save};
-use super::{Kind, Lie, oracle};
+use super::{Kind, Lie};
 use crate::chaos::MachineClock;
 
 /// After this time no copy of a request is under way: the latest one arrives 28 minutes after it was sent.
 const SETTLING: Duration = Duration::from_secs(45 * 60);
-
-/// All that a run shows.
-pub(super) struct Run {
-    pub(super) network: Arc<Network>,
-    pub(super) saves: Vec<Saved>,
-    /// Whether the client wrote ids.
-    pub(super) has_ids: bool,
-}
 
 /// A program that runs.
 pub(super) struct Runner {
@@ -208,7 +201,7 @@ impl Runner {
     fn compare(&self, row: usize, etag: &str, changed: &[String], tracked: &BTreeMap<String, i32>) {
         let version = self.network.log().rows.version(row, etag).cloned();
         let Some(stored) = version.and_then(|version| version.columns) else { return };
-        let plain = |value: Option<&i32>| value.map(|value| super::rows::plain(*value));
+        let plain = |value: Option<&i32>| value.map(|value| super::requests::plain(*value));
         for (name, value) in tracked {
             if !changed.contains(name) && plain(Some(value)) != plain(stored.get(name)) {
                 let stored = stored.get(name);
