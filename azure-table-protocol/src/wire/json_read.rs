@@ -1,8 +1,8 @@
 //! Entities from JSON, directly into the struct: every value is borrowed from the response until the field
 //! takes ownership. No map is built.
 //!
-//! [`reader`] reads rows of any JSON, and [`properties`] the bodies of requests; both read the parts of JSON by [`tokens`],
-//! whose lengths [`scan`] finds. `serde_json` only words the errors of bodies that are not JSON; the tests and the fuzz
+//! `reader` reads rows of any JSON, and `properties` the bodies of requests; both read the parts of JSON by `tokens`,
+//! whose lengths `scan` finds. `serde_json` only words the errors of bodies that are not JSON; the tests and the fuzz
 //! targets compare with it.
 
 mod member;
