@@ -111,5 +111,5 @@ async fn a_web_server_and_then_another_one_stop_at_each_request() {
     )
     .await;
     println!("sessions: save, then delete: {points}");
-    assert_eq!((points.requests, points.runs), (3, sized(3, 9) * 10));
+    assert_eq!((points.requests, points.runs), (3, sized(3 * 4, 9 * 10)));
 }
