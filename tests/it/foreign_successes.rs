@@ -80,15 +80,21 @@ async fn a_success_of_another_operation_is_none_of_this_one() {
 #[tokio::test(start_paused = true)]
 async fn another_table_is_not_the_one_that_was_asked_for() {
     let json = ("content-type", "application/json;odata=minimalmetadata");
-    let canned = |body: &'static str| {
-        let id = ("x-ms-request-id", "1");
-        let transport = Scripted::always(response(200, &[json, id], body));
+    let sent_by = |server, body: &'static str| {
+        let headers = [json, ("x-ms-request-id", "1"), ("server", server)];
+        let transport = Scripted::always(response(200, &headers, body));
         let builder = MockTableService::new().client_builder().transport(transport);
         builder.retry(RetryPolicy::none()).build().unwrap()
     };
+    let canned = |body| sent_by("Windows-Azure-Table/1.0", body);
     let error = canned(r#"{"TableName":"Others"}"#).table_exists("Rows").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{error}");
     assert!(canned(r#"{"TableName":"rows"}"#).table_exists("Rows").await.unwrap());
+    // Azurite answers with an empty page. The documentation of Get Table has the table.
+    let empty = r#"{"value":[]}"#;
+    let error = canned(empty).table_exists("Rows").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{error}");
+    assert!(sent_by("Azurite-Table/3.37.0", empty).table_exists("Rows").await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
