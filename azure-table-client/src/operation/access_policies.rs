@@ -13,7 +13,7 @@ use crate::edm::EdmDateTime;
 use crate::error::Error;
 use crate::limits::check_table_name;
 use crate::wire::Operation;
-use crate::wire::xml_tree::{Document, Element, InvalidXml};
+use crate::wire::xml_tree::{Element, InvalidXml, XmlWriter};
 
 const MAX_POLICIES: usize = 5;
 /// The longest identifier, in UTF-16 code units.
@@ -114,7 +114,7 @@ fn check(policies: &[StoredAccessPolicy]) -> Result<(), Error> {
 }
 
 fn write(policies: &[StoredAccessPolicy]) -> Vec<u8> {
-    let mut document = Document::new();
+    let mut document = XmlWriter::new();
     document.element(ROOT, |document| {
         for policy in policies {
             document.element("SignedIdentifier", |document| {
@@ -126,7 +126,7 @@ fn write(policies: &[StoredAccessPolicy]) -> Vec<u8> {
     document.into_bytes()
 }
 
-fn write_policy(document: &mut Document, policy: &StoredAccessPolicy) {
+fn write_policy(document: &mut XmlWriter, policy: &StoredAccessPolicy) {
     for (name, time) in [("Start", policy.start), ("Expiry", policy.expiry)] {
         if let Some(time) = time {
             document.leaf(name, &time.to_string());

@@ -13,7 +13,7 @@ pub(crate) type CompareTokens = fn(&PageToken, &PageToken) -> Option<Ordering>;
 /// Cycles are found by Brent's algorithm: one earlier token is kept, and replaced after 1, 2, 4, … tokens. A cycle
 /// returns to the kept token once it has been kept for the length of the cycle.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor {
+pub(crate) struct PageCursor {
     /// The token of the next page; `None` for the first page.
     token: Option<PageToken>,
     is_over: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Cursor {
     age: u64,
 }
 
-impl Cursor {
+impl PageCursor {
     /// The first page.
     pub(crate) const fn start() -> Self {
         Self { token: None, is_over: false, kept: None, period: 1, age: 0 }
@@ -82,7 +82,7 @@ pub(crate) enum Position {
     End,
 }
 
-impl Cursor {
+impl PageCursor {
     pub(crate) fn position(&self) -> Position {
         match &self.token {
             _ if self.is_over => Position::End,
@@ -92,7 +92,7 @@ impl Cursor {
     }
 }
 
-impl From<Position> for Cursor {
+impl From<Position> for PageCursor {
     fn from(position: Position) -> Self {
         let mut cursor = Self::start();
         match position {
@@ -115,7 +115,7 @@ mod tests {
 
     /// Follows the tokens, and returns how many were accepted before the first problem.
     fn followed(dialect: Dialect, tokens: impl Iterator<Item = PageToken>) -> usize {
-        let mut cursor = Cursor::start();
+        let mut cursor = PageCursor::start();
         let mut count = 0;
         for next in tokens {
             if cursor.problem(&next, dialect, PageToken::compare).is_some() {
@@ -166,7 +166,7 @@ mod tests {
                 let of = |(partition, row): &(&str, Option<&str>)| {
                     token(&page_token::encode(partition), row.map(page_token::encode).as_deref())
                 };
-                let cursor = Cursor::from(Position::At(of(earlier)));
+                let cursor = PageCursor::from(Position::At(of(earlier)));
                 // An absent RowKey is the empty one.
                 let is_allowed = to > at && (at, to) != (4, 5);
                 let problem = cursor.problem(&of(later), Dialect::AzureStorage, PageToken::compare);

@@ -192,13 +192,13 @@ pub(super) fn valid_keys<T: TableEntity>(
 }
 
 /// The row that an entity was read from: it may have more than the entity holds.
-pub(crate) struct Source {
+pub(crate) struct RowSource {
     body: Bytes,
     format: PayloadFormat,
     form: Form,
 }
 
-impl Source {
+impl RowSource {
     /// Reads all properties of the row.
     pub(crate) fn read(&self) -> Result<DynamicEntity, ReadError> {
         self.format.read_one(&self.body, self.form, &Entities)
@@ -212,12 +212,12 @@ pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result
 pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<(Stored<T>, Source), Error> {
+) -> Result<(Stored<T>, RowSource), Error> {
     let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let entity = reply.row(request, (format, form), &Entities)?;
     let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
-    Ok((fetched, Source { body: reply.answer.body, format, form }))
+    Ok((fetched, RowSource { body: reply.answer.body, format, form }))
 }
 
 /// Returns `None` if the entity does not exist.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use http::Method;
 
-use super::cursor::{CompareTokens, Cursor};
+use super::cursor::{CompareTokens, PageCursor};
 use super::page_token::PageToken;
-use super::values::{ReadValues, Values};
+use super::values::{ReadValues, RowValues};
 use super::{Asked, Location, Reply, Request, entity};
 use crate::Dialect;
 use crate::entity::{EntityKey, Row};
@@ -44,7 +44,7 @@ pub(crate) struct QuerySpec<'q> {
 
 /// The page that one request returns.
 pub(crate) struct Rows {
-    pub(crate) values: Box<dyn Values>,
+    pub(crate) values: Box<dyn RowValues>,
     /// The keys of the rows, if they were requested.
     pub(crate) keys: Vec<EntityKey>,
     /// The start of the next page.
@@ -68,7 +68,7 @@ impl RowReads<'_> {
         reply: &Reply,
         request: &Request,
         is_page: bool,
-    ) -> Result<(Box<dyn Values>, Vec<EntityKey>), Error> {
+    ) -> Result<(Box<dyn RowValues>, Vec<EntityKey>), Error> {
         let (format, form) = reply.format(request)?;
         let mut keys = Vec::new();
         let values = self.reader.read(&mut |consume| {
@@ -189,7 +189,7 @@ pub(crate) fn rows(
     reply: Reply,
     request: &Request,
     rows: &RowReads<'_>,
-    cursor: &Cursor,
+    cursor: &PageCursor,
     dialect: Dialect,
 ) -> Result<Rows, Error> {
     let reply = reply.ok(request)?;

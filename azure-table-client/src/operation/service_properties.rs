@@ -13,7 +13,7 @@ use super::{Reply, Request};
 use crate::error::Error;
 use crate::wire::Operation;
 pub use crate::wire::service_properties::{Logging, Metrics};
-use crate::wire::xml_tree::{Document, Element, InvalidXml};
+use crate::wire::xml_tree::{Element, InvalidXml, XmlWriter};
 
 const MAX_RULES: usize = 5;
 const MAX_DAYS: u16 = 365;
@@ -128,7 +128,7 @@ fn check_rule(rule: &CorsRule) -> Result<(), Error> {
 }
 
 fn write(properties: &ServiceProperties) -> Vec<u8> {
-    let mut document = Document::new();
+    let mut document = XmlWriter::new();
     document.element(ROOT, |document| {
         if let Some(logging) = properties.logging {
             document.element("Logging", |document| logging.write(document));
@@ -151,7 +151,7 @@ fn write(properties: &ServiceProperties) -> Vec<u8> {
     document.into_bytes()
 }
 
-fn write_rule(document: &mut Document, rule: &CorsRule) {
+fn write_rule(document: &mut XmlWriter, rule: &CorsRule) {
     document.leaf("AllowedOrigins", &rule.allowed_origins.join(","));
     document.leaf("AllowedMethods", &rule.allowed_methods.join(","));
     document.leaf("MaxAgeInSeconds", &rule.max_age.as_secs().to_string());

@@ -53,7 +53,7 @@ pub(crate) struct Batch {
 
 /// The beginning of an operation.
 #[derive(Clone, Copy)]
-struct Head<'o> {
+struct OperationHead<'o> {
     method: &'o Method,
     header: Option<&'o Header>,
     has_body: bool,
@@ -156,7 +156,8 @@ impl Batch {
         let (partition_key, row_key) = entity::valid_keys(self.protocol(), entity)?;
         let keys = (&*partition_key, &*row_key);
         let header = write.header(self.protocol())?;
-        let head = Head { method: &write.method(), header: header.as_ref(), has_body: true };
+        let head =
+            OperationHead { method: &write.method(), header: header.as_ref(), has_body: true };
         if self.write_id.is_none() && id.is_none() && self.target.write_id.is_some() {
             self.write_id = Some(self.target.clock.random_id().map_err(Error::from)?);
         }
@@ -209,7 +210,7 @@ impl Batch {
     }
 
     fn push_body(&mut self, request: &Request, key: &EntityKey) -> Result<Range<usize>, Refused> {
-        let head = Head {
+        let head = OperationHead {
             method: &request.method,
             header: request.header.as_ref(),
             has_body: !request.body.is_empty(),
@@ -246,7 +247,7 @@ impl Batch {
     /// refused operation changes nothing.
     fn add(
         &mut self,
-        head: Head<'_>,
+        head: OperationHead<'_>,
         (partition_key, row_key): (&str, &str),
         path: impl FnOnce(&mut Vec<u8>, &Target),
         body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,

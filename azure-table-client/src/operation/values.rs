@@ -18,11 +18,11 @@ pub(crate) trait ReadValues: Send + Sync {
     fn read(
         &self,
         read: &mut dyn FnMut(&mut RowConsumer<'_>) -> Result<(), Error>,
-    ) -> Result<Box<dyn Values>, Error>;
+    ) -> Result<Box<dyn RowValues>, Error>;
 }
 
 /// Rows of one type.
-pub(crate) trait Values: Send {
+pub(crate) trait RowValues: Send {
     fn len(&self) -> usize;
 
     fn drop_first(&mut self);
@@ -46,7 +46,7 @@ impl<T: Send + 'static> ReadValues for Arc<dyn ReadRow<T>> {
     fn read(
         &self,
         read: &mut dyn FnMut(&mut RowConsumer<'_>) -> Result<(), Error>,
-    ) -> Result<Box<dyn Values>, Error> {
+    ) -> Result<Box<dyn RowValues>, Error> {
         let mut values = Vec::new();
         read(&mut |row| {
             values.push(self.read_row(row)?);
@@ -56,7 +56,7 @@ impl<T: Send + 'static> ReadValues for Arc<dyn ReadRow<T>> {
     }
 }
 
-impl<T: Send + 'static> Values for vec::IntoIter<T> {
+impl<T: Send + 'static> RowValues for vec::IntoIter<T> {
     fn len(&self) -> usize {
         ExactSizeIterator::len(self)
     }

@@ -13,7 +13,7 @@ use crate::edm::EdmDateTime;
 use crate::entity::{EntityKey, Lenient, ReadRow, Readable};
 use crate::error::{Error, ErrorCode, OpenWrite};
 use crate::filter::{Filter, QueryFilter};
-use crate::operation::cursor::Cursor;
+use crate::operation::cursor::PageCursor;
 use crate::operation::query::{self, QuerySpec, RowReads};
 use crate::operation::{Proof, Request};
 use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type};
@@ -202,7 +202,7 @@ async fn read_chunk(
     let spec = QuerySpec { filter: Some(&filter), select: &[] };
     let reader: Arc<dyn ReadRow<Readable>> = Arc::new(Lenient);
     let rows = RowReads { reader: &reader, has_keys: false };
-    let mut cursor = Cursor::start();
+    let mut cursor = PageCursor::start();
     loop {
         let mut request = match point {
             Some(key) => query::point(protocol, table, key, &[])?,
