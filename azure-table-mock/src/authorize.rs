@@ -25,8 +25,8 @@ pub(super) use self::grant::Grant;
 pub(super) use self::token::CHALLENGE;
 use crate::core::{ClockSkew, Core, Rules, edm_time};
 use crate::failure::Failure;
-use crate::location::Location;
 use crate::request::RawRequest;
+use crate::wire::Location;
 
 /// The service of the user delegation keys that the mock issues: tables.
 pub(super) const DELEGATED_SERVICE: &str = "t";

@@ -10,7 +10,7 @@ use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
-use crate::operation::table::TableNames;
+use crate::operation::TableNames;
 use crate::pipeline::CallOptions;
 use crate::query::{CheckedQuery, PageFetcher, Pages, QueryRun, ReadMode, Source, TotalDeadline};
 use crate::wire::Operation;

@@ -6,7 +6,7 @@ use super::{TableClient, Transaction};
 use crate::Dialect;
 use crate::entity::{DecodeError, DynamicEntity, EntityKey, Readable, TableEntity, ordinal};
 use crate::error::Error;
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::entity::{Update, Write};
 use crate::operation::{Confirmation, ResponseInfo, Stored, Written};
 use crate::{ETag, IfMatch};

@@ -7,7 +7,7 @@
 
 use http::Method;
 
-use super::{Reply, Request};
+use super::{Reply, Request, Success};
 use crate::auth::{TablePermissions, read_time};
 use crate::edm::EdmDateTime;
 use crate::error::Error;
@@ -80,7 +80,8 @@ pub(crate) fn get(table: &str) -> Result<Request, Error> {
 
 pub(crate) fn set(table: &str, policies: &[StoredAccessPolicy]) -> Result<Request, Error> {
     check(policies)?;
-    Ok(request(Operation::SetTableAcl, Method::PUT, table)?.xml(write(policies)))
+    let request = request(Operation::SetTableAcl, Method::PUT, table)?.xml(write(policies));
+    Ok(Request { success: Success::Done, ..request })
 }
 
 pub(crate) fn policies(reply: Reply, request: &Request) -> Result<Vec<StoredAccessPolicy>, Error> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::Method;
 
-use super::{Reply, Request};
+use super::{Reply, Request, Success};
 use crate::error::Error;
 use crate::wire::Operation;
 pub use crate::wire::service_properties::{Logging, Metrics};
@@ -79,7 +79,8 @@ pub(crate) fn get() -> Request {
 
 pub(crate) fn set(properties: &ServiceProperties) -> Result<Request, Error> {
     check(properties)?;
-    Ok(request(Operation::SetServiceProperties, Method::PUT).xml(write(properties)))
+    let request = request(Operation::SetServiceProperties, Method::PUT).xml(write(properties));
+    Ok(Request { success: Success::Accepted, ..request })
 }
 
 pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServiceProperties, Error> {

@@ -9,9 +9,9 @@ use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode};
 use crate::filter::QueryFilter;
 use crate::operation::cursor::PageCursor;
+use crate::operation::query::ReadValues;
 use crate::operation::query::{self, QuerySpec, RowReads, Rows};
 use crate::operation::table;
-use crate::operation::values::ReadValues;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 

@@ -9,7 +9,7 @@ use super::source::PageRequest;
 use crate::entity::{EntityKey, by_keys};
 use crate::error::Error;
 use crate::operation::cursor::{PageCursor, Position};
-use crate::operation::values::{AnyVec, RowValues};
+use crate::operation::query::{AnyVec, RowValues};
 
 /// A request with its buffered pages.
 pub(super) struct Input {

@@ -20,7 +20,7 @@ use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
-use crate::operation::values::{AnyVec, ReadValues};
+use crate::operation::query::{AnyVec, ReadValues};
 use crate::pipeline::CallTrace;
 
 /// The pages of a query, one request each.
@@ -39,6 +39,8 @@ use crate::pipeline::CallTrace;
 /// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to
 /// one request for each part of the list, and one page of each part is held in memory. A query that resumes
 /// from a continuation reads these pages again.
+///
+/// `Pages` is `Send` and not `Sync`: a task may take it over, and tasks share it only behind a lock.
 pub struct Pages<T> {
     /// The error of the settings, for the first page; `None` after an error.
     run: Result<QueryRun, Option<Error>>,

@@ -12,7 +12,7 @@ use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::cursor::{PageCursor, Position};
-use crate::operation::values::AnyVec;
+use crate::operation::query::AnyVec;
 
 /// Sources that are read together, with the rows that were read and not returned yet.
 pub(super) struct QueryPart {

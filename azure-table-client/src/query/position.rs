@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
+use crate::operation::cursor::PageToken;
 use crate::operation::cursor::Position;
-use crate::operation::page_token::PageToken;
 
 /// The start of the next page of a query, for a later run of the same query, possibly in another process.
 ///

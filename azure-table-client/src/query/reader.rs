@@ -16,7 +16,7 @@ use super::position::{Continuation, QueryId, ReadPosition};
 use super::source::{PageRequest, Source};
 use crate::Dialect;
 use crate::error::Error;
-use crate::operation::values::AnyVec;
+use crate::operation::query::AnyVec;
 
 /// The parts of a query, and the position in them.
 pub(super) struct Reader {

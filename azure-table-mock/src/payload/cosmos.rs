@@ -54,7 +54,7 @@ impl Payload<'_> {
         self.links(out, level, item);
         match item {
             PayloadItem::Entity(partition_key, entity) => {
-                self.entity(out, level, partition_key, entity)
+                self.entity(out, level, partition_key, entity);
             }
             PayloadItem::Table(name) => push(out, "TableName", name),
         }

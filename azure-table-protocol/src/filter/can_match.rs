@@ -73,7 +73,7 @@ impl<'f> Candidates<'f> {
                 }
             }
             Filter::Not(inner) => {
-                self.add(FilterPart { filter: inner, is_negated: !is_negated }, order)
+                self.add(FilterPart { filter: inner, is_negated: !is_negated }, order);
             }
             Filter::Constant(value) => self.has_false |= *value == is_negated,
             Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {}

@@ -8,7 +8,7 @@ use super::super::report::Cause;
 use super::Run;
 use super::response::{NextStep, read_back};
 use crate::error::{Error, Outcome};
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::{Confirmation, WriteOutcome, WriteResult};
 use crate::outcome;
 

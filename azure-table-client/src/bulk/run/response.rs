@@ -11,7 +11,7 @@ use super::super::window::count;
 use super::{Health, Run};
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::{Confirmation, Reply, WriteOutcome, is_missing};
 use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};

@@ -3,8 +3,7 @@
 use http::{HeaderName, StatusCode};
 
 use super::super::answer::messages;
-use super::super::committed::{Committed, OperationResult};
-use super::super::{Reply, Request};
+use super::super::{Committed, OperationResult, Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
 use crate::wire::multipart::{Message, MultipartError};

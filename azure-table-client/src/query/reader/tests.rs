@@ -7,9 +7,9 @@ use super::*;
 use crate::entity::EntityKey;
 use crate::filter::QueryFilter;
 use crate::operation::Location;
-use crate::operation::page_token::PageToken;
+use crate::operation::cursor::PageToken;
+use crate::operation::query::RowValues;
 use crate::operation::query::Rows;
-use crate::operation::values::RowValues;
 
 /// A reader of four scans.
 fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader {
