@@ -293,7 +293,7 @@ fn inside(request: &Request, response: &HttpResponse) -> Option<HttpResponse> {
     {
         return None;
     }
-    let messages = messages(&response.headers, &response.body).ok()?;
+    let messages = messages(&response.headers, &response.body, 1).ok()?;
     let [message] = &*messages else { return None };
     let status = message.status().ok().filter(|it| !is_transaction || !it.is_success())?;
     let mut headers = message.headers().ok()?;
@@ -318,12 +318,13 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::CONTENT_TYPE)?.to_str().ok()
 }
 
-/// Returns the responses in a batch, including those in a changeset.
+/// Returns the responses in a batch, including those in a changeset. `expected` is how many there should be.
 pub(super) fn messages<'a>(
     headers: &'a HeaderMap,
     body: &'a [u8],
+    expected: usize,
 ) -> Result<Vec<Message<'a>>, MultipartError> {
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(expected);
     for part in Parts::read(media_type(headers).ok_or(MultipartError::Boundary)?, body)? {
         match part? {
             Part::Message(message) => messages.push(message),

@@ -15,7 +15,7 @@ pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Er
     if reply.status != StatusCode::ACCEPTED {
         return Err(refused(reply, request));
     }
-    let messages = match messages(&reply.headers, &reply.body) {
+    let messages = match messages(&reply.headers, &reply.body, request.writes.len()) {
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };
