@@ -36,10 +36,10 @@ pub use update_rows::UpdateRowsWith;
 pub use update_with::UpdateWith;
 
 pub use crate::operation::access_policies::StoredAccessPolicy;
-pub use crate::operation::committed::{Committed, OperationResult};
 pub use crate::operation::query::ScanPolicy;
 pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use crate::operation::stats::{Replication, ServiceStats};
+pub use crate::operation::{Committed, OperationResult};
 pub use crate::operation::{Location, ResponseInfo, WriteOutcome, WriteResult};
 pub use crate::pipeline::{FailedAttempt, LocationMode};
 pub use crate::query::{Continuation, EntityStream, Page, Pages, QueryCost, Results};

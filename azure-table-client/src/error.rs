@@ -22,10 +22,10 @@ use crate::wire::Operation;
 /// Neither shows a key, a signature or a token. See the [guide](crate::guide::errors).
 #[doc(alias("RequestFailedException", "StorageException", "DataServiceRequestException"))]
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorFields>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorFields {
     kind: ErrorKind,
     message: Cow<'static, str>,
     outcome: Outcome,

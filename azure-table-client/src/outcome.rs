@@ -1,21 +1,19 @@
 //! Decides whether a write was applied whose attempts have no response.
 //!
 //! A response of the service closes its attempt; `operation::answer` decides which responses do. An attempt without such
-//! a response stays *open*: it may have been applied, or may be applied later. [`open`](fn@open) then reads the rows
+//! a response stays *open*: it may have been applied, or may be applied later. [`open`] then reads the rows
 //! back, and [`evidence`] compares them with the write. Calls and transactions send with [`write`] and bulk runs settle
-//! with [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`](fn@open) itself.
+//! with [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`] itself.
 
 mod evidence;
-mod open;
-mod properties;
 mod settle;
 
 use crate::error::{Error, Outcome};
 
-pub(crate) use evidence::{Found, Judgment, Verdict};
-pub(crate) use open::{Doubtful, Judged, accepted, is_expired, open, read_back, rows_left};
-pub(crate) use properties::{MapEntity, Properties, properties_of};
-pub(crate) use settle::{Unconfirmed, settle, write};
+pub(crate) use evidence::{Found, Judgment, MapEntity, Properties, Verdict, properties_of};
+pub(crate) use settle::{
+    Doubtful, Judged, Unconfirmed, accepted, is_expired, open, read_back, rows_left, settle, write,
+};
 
 // The claims about failed writes. Contexts, bulk runs and composite calls use only these.
 

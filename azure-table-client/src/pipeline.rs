@@ -1,11 +1,7 @@
 //! Attempts: dating, signing, sending, and judging the response.
 
 mod attempts;
-mod credential;
 mod endpoint;
-mod failure;
-mod location;
-mod prepare;
 mod retry;
 mod retrying;
 mod signing;
@@ -25,13 +21,13 @@ use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
 
 use attempts::Attempts;
-pub(crate) use credential::{AcceptedCredentials, CurrentCredential};
 pub(crate) use endpoint::Endpoint;
-pub use location::LocationMode;
 pub(crate) use retry::is_transient;
 pub use retry::{FailedAttempt, RetryPolicy};
+pub use retrying::LocationMode;
 pub(crate) use retrying::{Budget, DEFAULT_TOKENS};
 use signing::Skew;
+pub(crate) use signing::{AcceptedCredentials, CurrentCredential};
 pub(crate) use trace::{CallTrace, Expects, error_type};
 
 /// The transport, the credential and the limits that all requests of a client share.
@@ -104,7 +100,7 @@ impl Pipeline {
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
             protocol: Protocol::default(),
-            headers: prepare::shared_headers(Protocol::default()),
+            headers: signing::shared_headers(Protocol::default()),
             observers: Vec::new(),
         }
     }
@@ -162,17 +158,20 @@ impl Pipeline {
             }
             None => self.clock.random_id()?.to_string(),
         };
+        if !request.is_too_long() {
+            return Ok((client_request_id, None));
+        }
         // Bodies are in the client's own format.
         let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
         let base = self.endpoint.base();
         let batch = transaction::in_batch(request, protocol, base, &self.clock)?;
-        Ok((client_request_id, batch.map(Box::new)))
+        Ok((client_request_id, Some(Box::new(batch))))
     }
 
     /// Sets the version and the format of requests.
     pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
-        self.headers = prepare::shared_headers(protocol);
+        self.headers = signing::shared_headers(protocol);
     }
 
     /// Returns the version of the service, and the format of the response to a call.

@@ -199,7 +199,7 @@ impl<T: SerdeEntity> TableEntity for Serde<T> {
 
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
         let (partition_key, row_key) = (self.0.partition_key()?, self.0.row_key()?);
-        let members = write::Members::new(T::PROPERTIES, &partition_key, &row_key, writer);
+        let members = write::EntitySerializer::new(T::PROPERTIES, &partition_key, &row_key, writer);
         Ok(self.0.serialize(members)?)
     }
 
@@ -208,10 +208,11 @@ impl<T: SerdeEntity> TableEntity for Serde<T> {
         let timestamp = row.timestamp()?;
         let key = EntityKey { partition_key: row.partition_key()?, row_key: row.row_key()? };
         let keys = T::KEYS_ARE_MEMBERS.then_some(&key);
-        let entity = match T::deserialize(read::Members::new(keys, timestamp, properties)) {
-            Ok(entity) => entity,
-            Err(error) => return Err(error.of_entity(key)),
-        };
+        let entity =
+            match T::deserialize(read::EntityDeserializer::new(keys, timestamp, properties)) {
+                Ok(entity) => entity,
+                Err(error) => return Err(error.of_entity(key)),
+            };
         for (name, given, stored) in [
             ("PartitionKey", entity.partition_key(), &key.partition_key),
             ("RowKey", entity.row_key(), &key.row_key),

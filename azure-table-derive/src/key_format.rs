@@ -4,12 +4,12 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
     Literal(String),
-    Field { name: String, form: Form },
+    Field { name: String, form: KeyForm },
 }
 
 /// The form of a field in the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum KeyForm {
     Plain,
     Escaped,
     Digits { width: usize, minuend: Option<u128> },
@@ -67,7 +67,7 @@ fn is_forbidden(c: char) -> bool {
 fn parse_field(text: &str) -> Result<Piece, String> {
     let (name, form) = match text.split_once(':') {
         Some((name, form)) => (name, parse_form(form)?),
-        None => (text, Form::Plain),
+        None => (text, KeyForm::Plain),
     };
     let name = name.trim().to_owned();
     if name.is_empty() {
@@ -76,7 +76,7 @@ fn parse_field(text: &str) -> Result<Piece, String> {
     Ok(Piece::Field { name, form })
 }
 
-fn parse_form(form: &str) -> Result<Form, String> {
+fn parse_form(form: &str) -> Result<KeyForm, String> {
     let unknown = || {
         format!(
             "unknown form `{form}`: write `04` for four digits, `inv4` for four digits of 9999 - value, \
@@ -84,7 +84,7 @@ fn parse_form(form: &str) -> Result<Form, String> {
         )
     };
     if form == "escaped" {
-        return Ok(Form::Escaped);
+        return Ok(KeyForm::Escaped);
     }
     let (inverse, digits) = match form.strip_prefix("inv") {
         Some(digits) => (true, digits),
@@ -107,8 +107,8 @@ fn parse_form(form: &str) -> Result<Form, String> {
         Some(minuend) if minuend > largest => {
             Err(format!("{minuend} has more than the {width} digits of `{form}`"))
         }
-        Some(minuend) => Ok(Form::Digits { width, minuend: Some(minuend) }),
-        None => Ok(Form::Digits { width, minuend: inverse.then_some(largest) }),
+        Some(minuend) => Ok(KeyForm::Digits { width, minuend: Some(minuend) }),
+        None => Ok(KeyForm::Digits { width, minuend: inverse.then_some(largest) }),
     }
 }
 
@@ -116,18 +116,18 @@ fn parse_form(form: &str) -> Result<Form, String> {
 mod tests {
     use super::*;
 
-    fn field(name: &str, form: Form) -> Piece {
+    fn field(name: &str, form: KeyForm) -> Piece {
         Piece::Field { name: name.to_owned(), form }
     }
 
     #[test]
     fn formats() {
         let literal = |text: &str| Piece::Literal(text.to_owned());
-        let digits = |width, minuend| Form::Digits { width, minuend };
+        let digits = |width, minuend| KeyForm::Digits { width, minuend };
         assert_eq!(
             parse("{channel}_{year:inv4}_{month:inv2(13)}").unwrap(),
             [
-                field("channel", Form::Plain),
+                field("channel", KeyForm::Plain),
                 literal("_"),
                 field("year", digits(4, Some(9999))),
                 literal("_"),
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(parse("{n:04}").unwrap(), [field("n", digits(4, None))]);
         assert_eq!(
             parse("{{{path:escaped}}}").unwrap(),
-            [literal("{"), field("path", Form::Escaped), literal("}")]
+            [literal("{"), field("path", KeyForm::Escaped), literal("}")]
         );
         assert_eq!(parse("settings").unwrap(), [literal("settings")]);
         assert_eq!(parse("").unwrap(), []);

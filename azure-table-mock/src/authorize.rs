@@ -23,10 +23,10 @@ use self::fields::SasFields;
 use self::grant::Access;
 pub(super) use self::grant::Grant;
 pub(super) use self::token::CHALLENGE;
-use crate::core::{Core, Rules, Skew, edm_time};
+use crate::core::{ClockSkew, Core, Rules, edm_time};
 use crate::failure::Failure;
-use crate::location::Location;
 use crate::request::RawRequest;
+use crate::wire::Location;
 
 /// The service of the user delegation keys that the mock issues: tables.
 pub(super) const DELEGATED_SERVICE: &str = "t";
@@ -47,7 +47,7 @@ pub(super) fn authorize(
             result => return result,
         };
     let of_clients = core.clock.unskewed.now();
-    let is_due_to_clock = core.clock.setting().skew != Skew::NONE
+    let is_due_to_clock = core.clock.setting().skew != ClockSkew::NONE
         && check(core, request, location, of_clients, of_clients).is_ok();
     Err(if is_due_to_clock {
         failure.due_to_clock(edm_time(arrived), edm_time(of_clients))

@@ -49,14 +49,14 @@ pub(super) struct ServiceClock {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClockSetting {
-    pub(super) skew: Skew,
+    pub(super) skew: ClockSkew,
     /// The dates of signed requests must be close to this clock. Otherwise they must be close to the
     /// clients' clock.
     pub(super) checks_dates: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Skew {
+pub(super) enum ClockSkew {
     Ahead(Duration),
     Behind(Duration),
     /// The clock stands still.
@@ -207,9 +207,9 @@ impl ServiceClock {
     pub(super) fn now(&self) -> SystemTime {
         let now = self.unskewed.now();
         let skewed = match self.setting().skew {
-            Skew::Ahead(by) => now.checked_add(by),
-            Skew::Behind(by) => now.checked_sub(by),
-            Skew::Frozen(at) => Some(at),
+            ClockSkew::Ahead(by) => now.checked_add(by),
+            ClockSkew::Behind(by) => now.checked_sub(by),
+            ClockSkew::Frozen(at) => Some(at),
         };
         skewed.unwrap_or(now)
     }
@@ -237,14 +237,14 @@ impl ServiceClock {
     }
 }
 
-impl Skew {
+impl ClockSkew {
     pub(super) const NONE: Self = Self::Ahead(Duration::ZERO);
 }
 
 impl ClockSetting {
-    pub(super) const NONE: Self = Self::checked(Skew::NONE);
+    pub(super) const NONE: Self = Self::checked(ClockSkew::NONE);
 
-    pub(super) const fn checked(skew: Skew) -> Self {
+    pub(super) const fn checked(skew: ClockSkew) -> Self {
         Self { skew, checks_dates: true }
     }
 }

@@ -11,7 +11,7 @@ use http::{Method, StatusCode};
 
 use crate::core::edm_time;
 use crate::failure::Failure;
-use crate::faults::{Break, Effects, Host, Replacement, ReplacementBody, proxy_page};
+use crate::faults::{Break, Effects, HostKind, Replacement, ReplacementBody, proxy_page};
 use crate::handlers::{self, Scan};
 use crate::recorder::{self, RecordedRequest};
 use crate::request::{ParsedRequest, RawRequest};
@@ -58,7 +58,7 @@ impl TableService {
     ) -> Result<HttpResponse, TransportError> {
         let raw = RawRequest { room: Room(has_room), ..RawRequest::in_process(&request, sender) };
         let parsed = ParsedRequest::read(raw, &self.core().rules);
-        let mut effects = self.effects_on(&parsed, Host::Connections);
+        let mut effects = self.effects_on(&parsed, HostKind::Connections);
         let Some(log) = &self.0.log else {
             return self.receive_parsed(&request, parsed, &effects, sender).await;
         };
@@ -109,7 +109,7 @@ impl TableService {
     /// Responds for a host that can neither wait nor break a connection.
     pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
         let request = ParsedRequest::read(request, &self.core().rules);
-        let effects = self.effects_on(&request, Host::ResponsesOnly);
+        let effects = self.effects_on(&request, HostKind::ResponsesOnly);
         self.deliver_due();
         step::run(self.deliver(&request, &effects, self.core().clock.now()))
     }
@@ -123,7 +123,7 @@ impl TableService {
     }
 
     /// Decides which faults strike a request that arrives now.
-    pub(super) fn effects_on(&self, request: &ParsedRequest<'_>, host: Host) -> Effects {
+    pub(super) fn effects_on(&self, request: &ParsedRequest<'_>, host: HostKind) -> Effects {
         self.0.faults.decide(host, request, self.core().clock.unskewed.now())
     }
 
@@ -146,7 +146,7 @@ impl TableService {
         effects: &Effects,
         arrived: SystemTime,
     ) -> HttpResponse {
-        let mut recording = Recording::start(self, request, arrived);
+        let mut recording = ExchangeRecording::start(self, request, arrived);
         let scan = &mut recording.scan;
         let (mut response, failure) = match &effects.replacement {
             _ if request.raw.url_bytes() > MAX_URL_BYTES => {
@@ -255,7 +255,7 @@ fn broken(kind: TransportErrorKind) -> TransportError {
 }
 
 /// Records a request once: with its response, or without one if the request is dropped before it.
-struct Recording<'a, 'r> {
+struct ExchangeRecording<'a, 'r> {
     service: &'a TableService,
     request: &'a ParsedRequest<'r>,
     arrived: SystemTime,
@@ -264,7 +264,7 @@ struct Recording<'a, 'r> {
     is_recorded: bool,
 }
 
-impl<'a, 'r> Recording<'a, 'r> {
+impl<'a, 'r> ExchangeRecording<'a, 'r> {
     fn start(
         service: &'a TableService,
         request: &'a ParsedRequest<'r>,
@@ -313,7 +313,7 @@ impl<'a, 'r> Recording<'a, 'r> {
     }
 }
 
-impl Drop for Recording<'_, '_> {
+impl Drop for ExchangeRecording<'_, '_> {
     fn drop(&mut self) {
         // An observer that panics again would abort the process.
         if !self.is_recorded && !thread::panicking() {

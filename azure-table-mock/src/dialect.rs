@@ -17,8 +17,8 @@ use crate::edm::EdmCow;
 use crate::failure::Failure;
 use crate::json::{push_text, push_value};
 use crate::limits::{self, LimitError};
-use crate::location::Location;
 use crate::row::{Properties, StoredKey};
+use crate::wire::Location;
 
 /// The service that the mock imitates, with the rules that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -20,11 +20,11 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct ExchangeLog {
     is_kept: bool,
-    state: Mutex<State>,
+    state: Mutex<LoggedExchanges>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LoggedExchanges {
     requests: u64,
     entries: VecDeque<String>,
     bytes: usize,
@@ -102,7 +102,7 @@ impl ExchangeLog {
     }
 }
 
-impl State {
+impl LoggedExchanges {
     fn add(&mut self, mut entry: String, headers: &HeaderMap, body: &[u8]) {
         entry.push('\n');
         for (name, value) in headers {

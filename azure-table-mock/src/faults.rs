@@ -23,7 +23,7 @@ pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, pro
 pub use self::fault::Fault;
 use self::scope::FaultSubject;
 use self::throttle::Buckets;
-use crate::core::{ClockSetting, ServiceClock, Skew};
+use crate::core::{ClockSetting, ClockSkew, ServiceClock};
 use crate::lock::lock;
 use crate::request::ParsedRequest;
 use crate::transport::HttpResponse;
@@ -31,7 +31,7 @@ use crate::wire::headers;
 
 /// The abilities of the host that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum HostKind {
     /// It can wait, and can break its connections.
     Connections,
     ResponsesOnly,
@@ -42,14 +42,14 @@ pub(super) enum Host {
 pub(super) struct FaultPlan {
     /// Whether the effects on a request name its faults.
     pub(super) is_logged: bool,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
     pub(super) delayed: Delayed,
     /// The response that the next request with [`Fault::swap_reply`] receives.
     swapped: Mutex<Option<HttpResponse>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FaultState {
     seed: u64,
     /// The number of faults that were ever added.
     added: u64,
@@ -70,7 +70,7 @@ struct ActiveFault {
 impl FaultPlan {
     /// An empty plan. With a seed of the service, it has this seed, and the effects on a request name its faults.
     pub(super) fn new(seed: Option<u64>) -> Self {
-        let state = State { seed: seed.unwrap_or_default(), ..State::default() };
+        let state = FaultState { seed: seed.unwrap_or_default(), ..FaultState::default() };
         Self { is_logged: seed.is_some(), state: Mutex::new(state), ..Self::default() }
     }
 
@@ -89,7 +89,7 @@ impl FaultPlan {
     /// Decides the effects on the next request.
     pub(super) fn decide(
         &self,
-        host: Host,
+        host: HostKind,
         request: &ParsedRequest<'_>,
         now: SystemTime,
     ) -> Effects {
@@ -103,7 +103,7 @@ impl FaultPlan {
         let (mut is_struck, mut is_throttled) = (false, false);
         for active in &mut state.active {
             let fault = &active.fault;
-            if host == Host::ResponsesOnly && fault.kind.needs_connection()
+            if host == HostKind::ResponsesOnly && fault.kind.needs_connection()
                 || !fault.covers(&subject)
             {
                 continue;
@@ -208,12 +208,12 @@ impl Faults<'_> {
     /// Sets the service's clock ahead of the clients' clock. Beyond 15 minutes the service refuses their
     /// signatures with 403. Timestamps and response dates use the service's clock.
     pub fn clock_ahead(&self, by: Duration) {
-        self.clock.set(ClockSetting::checked(Skew::Ahead(by)));
+        self.clock.set(ClockSetting::checked(ClockSkew::Ahead(by)));
     }
 
     /// Sets the service's clock behind the clients' clock.
     pub fn clock_behind(&self, by: Duration) {
-        self.clock.set(ClockSetting::checked(Skew::Behind(by)));
+        self.clock.set(ClockSetting::checked(ClockSkew::Behind(by)));
     }
 
     /// Stops the service's clock at this time. Timestamps depend only on the order of the writes: a write to
@@ -237,12 +237,12 @@ impl Faults<'_> {
     /// # }
     /// ```
     pub fn freeze_clock(&self, at: SystemTime) {
-        self.clock.set(ClockSetting { skew: Skew::Frozen(at), checks_dates: false });
+        self.clock.set(ClockSetting { skew: ClockSkew::Frozen(at), checks_dates: false });
     }
 
     /// Returns `true` if the service's clock stands still.
     pub fn is_clock_frozen(&self) -> bool {
-        matches!(self.clock.setting().skew, Skew::Frozen(_))
+        matches!(self.clock.setting().skew, ClockSkew::Frozen(_))
     }
 
     /// Sets whether the service refuses Shared Key signatures whose date is far from its clock. With `false`,

@@ -31,10 +31,10 @@ use crate::core::{Core, ServiceClock};
 use crate::edm::EdmDateTime;
 use crate::failure::{Failure, Stage};
 use crate::faults::Effects;
-use crate::location::Location;
 use crate::reply::{Protection, ResponseDraft};
 use crate::request::{MAX_BODY_BYTES, ParsedRequest, Resource};
 use crate::transport::HttpResponse;
+use crate::wire::Location;
 use crate::wire::Operation;
 
 /// The code of a failure that the front end or an operation in XML reports.

@@ -7,10 +7,10 @@ use http::Method;
 use crate::authorize::authorize;
 use crate::delivery::MAX_URL_BYTES;
 use crate::handlers;
-use crate::location::Location;
 use crate::request::RawRequest;
 use crate::service::TableService;
 use crate::transport::HttpRequest;
+use crate::wire::Location;
 
 impl TableService {
     /// Returns `true` if the response to a request depends on its body. `head` is the request without its

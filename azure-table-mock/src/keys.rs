@@ -10,7 +10,7 @@ use crate::lock::{read, write};
 pub(super) struct AccountKeys {
     account: String,
     /// One or two keys.
-    valid: RwLock<Arc<[Key]>>,
+    valid: RwLock<Arc<[AccountKey]>>,
     /// The first key at the start, which user delegation keys are derived from. They outlive a rotation of the
     /// account's keys, as in the service.
     origin: SharedKey,
@@ -28,18 +28,19 @@ pub(super) struct DelegationKey<'a> {
     pub(super) user_tenant: &'a str,
 }
 
-struct Key {
+struct AccountKey {
     shared: SharedKey,
     /// In base64, for connection strings.
     text: String,
 }
 
-fn all(account: &str, keys: &[&str]) -> Result<Arc<[Key]>, Error> {
+fn all(account: &str, keys: &[&str]) -> Result<Arc<[AccountKey]>, Error> {
     if !(1..=2).contains(&keys.len()) {
         return Err(Error::configuration("an account must have one or two keys"));
     }
-    let key =
-        |key: &&str| Ok(Key { shared: SharedKey::new(account, key)?, text: (*key).to_owned() });
+    let key = |key: &&str| {
+        Ok(AccountKey { shared: SharedKey::new(account, key)?, text: (*key).to_owned() })
+    };
     keys.iter().map(key).collect()
 }
 
@@ -58,7 +59,7 @@ impl AccountKeys {
     }
 
     pub(super) fn development() -> Self {
-        let key = Key { shared: SharedKey::development(), text: DEVELOPMENT_KEY.to_owned() };
+        let key = AccountKey { shared: SharedKey::development(), text: DEVELOPMENT_KEY.to_owned() };
         Self {
             account: DEVELOPMENT_ACCOUNT.to_owned(),
             valid: RwLock::new(Arc::new([key])),

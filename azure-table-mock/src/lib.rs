@@ -54,7 +54,6 @@ mod in_process;
 mod inspect;
 mod json;
 mod keys;
-mod location;
 mod names;
 mod payload;
 mod policies;

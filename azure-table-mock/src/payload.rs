@@ -16,7 +16,7 @@ use crate::wire::{Metadata, PayloadFormat, encoding};
 
 /// An entity or a table in a body.
 #[derive(Clone, Copy)]
-pub(super) enum Item<'r> {
+pub(super) enum PayloadItem<'r> {
     /// The PartitionKey and the row.
     Entity(&'r str, &'r StoredEntity),
     /// The name of a table.
@@ -26,7 +26,7 @@ pub(super) enum Item<'r> {
 /// A writer of bodies with the entities of a table, or with tables.
 pub(super) struct Payload<'a> {
     pub(super) dialect: ServiceDialect,
-    pub(super) writer: Writer,
+    pub(super) writer: PayloadWriter,
     pub(super) base_url: &'a BaseUrl<'a>,
     /// The name of the table, or `Tables`.
     pub(super) set: &'a str,
@@ -37,13 +37,13 @@ pub(super) struct Payload<'a> {
 
 /// The form of a body.
 #[derive(Clone, Copy)]
-pub(super) enum Writer {
+pub(super) enum PayloadWriter {
     Json(Metadata),
     CosmosJson(Metadata),
     Atom,
 }
 
-impl Writer {
+impl PayloadWriter {
     pub(super) fn new(dialect: ServiceDialect, format: PayloadFormat) -> Self {
         match format {
             PayloadFormat::Json(level) if dialect.is_cosmos() => Self::CosmosJson(level),
@@ -140,12 +140,12 @@ impl BaseUrl<'_> {
 
 impl Payload<'_> {
     /// Returns a body with one item.
-    pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
+    pub(super) fn one(&self, item: PayloadItem<'_>) -> Vec<u8> {
         let mut body = Vec::with_capacity(1024);
         match self.writer {
-            Writer::Json(level) => self.json_one(&mut body, level, item),
-            Writer::CosmosJson(level) => self.cosmos_one(&mut body, level, item),
-            Writer::Atom => self.atom_one(&mut body, item),
+            PayloadWriter::Json(level) => self.json_one(&mut body, level, item),
+            PayloadWriter::CosmosJson(level) => self.cosmos_one(&mut body, level, item),
+            PayloadWriter::Atom => self.atom_one(&mut body, item),
         }
         body
     }
@@ -153,27 +153,27 @@ impl Payload<'_> {
     /// Begins a page.
     pub(super) fn open_page(&self, body: &mut Vec<u8>) {
         match self.writer {
-            Writer::Json(level) => self.json_open_page(body, level),
-            Writer::CosmosJson(_) => cosmos::open_page(body),
-            Writer::Atom => self.atom_open_page(body),
+            PayloadWriter::Json(level) => self.json_open_page(body, level),
+            PayloadWriter::CosmosJson(_) => cosmos::open_page(body),
+            PayloadWriter::Atom => self.atom_open_page(body),
         }
     }
 
     /// Adds an item to a page.
-    pub(super) fn push(&self, body: &mut Vec<u8>, item: Item<'_>, is_first: bool) {
+    pub(super) fn push(&self, body: &mut Vec<u8>, item: PayloadItem<'_>, is_first: bool) {
         match self.writer {
-            Writer::Json(level) => self.json_push(body, level, item, is_first),
-            Writer::CosmosJson(level) => self.cosmos_push(body, level, item, is_first),
-            Writer::Atom => self.atom_push(body, item),
+            PayloadWriter::Json(level) => self.json_push(body, level, item, is_first),
+            PayloadWriter::CosmosJson(level) => self.cosmos_push(body, level, item, is_first),
+            PayloadWriter::Atom => self.atom_push(body, item),
         }
     }
 
     /// Ends a page.
     pub(super) fn close_page(&self, body: &mut Vec<u8>, is_empty: bool) {
         match self.writer {
-            Writer::Json(_) => body.extend_from_slice(b"]}"),
-            Writer::CosmosJson(level) => self.cosmos_close_page(body, level),
-            Writer::Atom => atom::close_page(body, is_empty),
+            PayloadWriter::Json(_) => body.extend_from_slice(b"]}"),
+            PayloadWriter::CosmosJson(level) => self.cosmos_close_page(body, level),
+            PayloadWriter::Atom => atom::close_page(body, is_empty),
         }
     }
 
@@ -182,17 +182,17 @@ impl Payload<'_> {
         format!("{}.{}", self.base_url.account, self.set)
     }
 
-    pub(super) fn url(&self, item: Item<'_>) -> String {
+    pub(super) fn url(&self, item: PayloadItem<'_>) -> String {
         self.base_url.absolute(&self.path(item))
     }
 
     /// The path of an item below the account, with its leading slash.
-    fn path(&self, item: Item<'_>) -> String {
+    fn path(&self, item: PayloadItem<'_>) -> String {
         match item {
-            Item::Entity(partition_key, row) => {
+            PayloadItem::Entity(partition_key, row) => {
                 BaseUrl::entity_path(self.set, partition_key, row.row_key())
             }
-            Item::Table(name) => BaseUrl::table_path(name),
+            PayloadItem::Table(name) => BaseUrl::table_path(name),
         }
     }
 }

@@ -9,7 +9,7 @@
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::failure::Failure;
-use crate::wire::xml_tree::{Document, Element};
+use crate::wire::xml_tree::{Element, XmlWriter};
 use crate::xml;
 
 /// The largest number of policies of a table.
@@ -83,7 +83,7 @@ impl AccessPolicy {
         Ok(Self { id: id.to_owned(), start: time(start)?, expiry: time(expiry)?, permissions })
     }
 
-    fn write(&self, document: &mut Document) {
+    fn write(&self, document: &mut XmlWriter) {
         document.leaf("Id", &self.id);
         if self.start.is_none() && self.expiry.is_none() && self.permissions.is_none() {
             return;

@@ -24,10 +24,10 @@ pub(super) use self::resource::{BelowTable, EntityPath, Resource};
 use crate::core::Rules;
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
-use crate::location::Location;
 use crate::room::Room;
 use crate::store::Precondition;
 use crate::transport::HttpRequest;
+use crate::wire::Location;
 use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
 use crate::wire::{Document, Metadata, Operation, ServiceVersion};
 

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use self::content::{Content, Item};
 pub use self::content::{Seed, SeedError};
+use self::content::{SeedContent, SeedItem};
 use crate::Dialect;
 use crate::check::check_keys;
 use crate::entity::TableEntity;
@@ -99,7 +99,7 @@ impl TableService {
     pub fn seed_json(&self, document: &str) -> Result<(), Error> {
         let seed = Seed::read(document, None)?;
         let is_other =
-            |item: &&Item| item.account.as_deref().is_some_and(|of| of != self.account());
+            |item: &&SeedItem| item.account.as_deref().is_some_and(|of| of != self.account());
         if let Some(item) = seed.items.iter().find(is_other) {
             let account = item.account.as_deref().unwrap_or_default();
             let message = format!("the account {account} is not {}", self.account());
@@ -119,14 +119,14 @@ impl TableService {
     pub fn restore(&self, seed: Seed) -> Result<(), Error> {
         self.deliver_due();
         let rules = &self.core().rules;
-        for Item { line, table, content, .. } in &seed.items {
+        for SeedItem { line, table, content, .. } in &seed.items {
             // The properties of the service have no table.
             if !table.is_empty() {
                 rules.dialect.check_own_table_name(table).map_err(|error| {
                     SeedError::new(*line, format!("the table {table:?}: {error}"))
                 })?;
             }
-            if let Content::Row(key, _) = content {
+            if let SeedContent::Row(key, _) = content {
                 check_keys(rules.dialect, key, rules.max_key_units)
                     .map_err(|failure| SeedError::new(*line, failure.message))?;
             }
@@ -137,14 +137,14 @@ impl TableService {
             .into_iter()
             .filter(|name| !name.is_empty())
             .try_for_each(|name| self.seed_table(name))?;
-        for Item { line, table, content, .. } in seed.items {
+        for SeedItem { line, table, content, .. } in seed.items {
             match content {
-                Content::Table => {}
-                Content::Row(key, change) => {
+                SeedContent::Table => {}
+                SeedContent::Row(key, change) => {
                     self.put(&table, StagedWrite::new(key, change))
                         .map_err(|message| SeedError::new(line, message))?;
                 }
-                Content::Policies(policies) => {
+                SeedContent::Policies(policies) => {
                     let store = self.core().store.write();
                     if let Some(table) = store.table(&table) {
                         table.set_policies(Arc::clone(&policies));
@@ -155,7 +155,7 @@ impl TableService {
                         });
                     }
                 }
-                Content::ServiceProperties(properties) => self.set_properties(&properties),
+                SeedContent::ServiceProperties(properties) => self.set_properties(&properties),
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use crate::faults::{Break, Host};
+use crate::faults::{Break, HostKind};
 use crate::lock::lock;
 use crate::request::{Headers, Origin, RawRequest};
 use crate::room::Room;
@@ -115,7 +115,7 @@ impl Match for Delivery {
     fn matches(&self, request: &Request) -> bool {
         let service = &self.service;
         let request = crate::request::ParsedRequest::read(raw(request), &service.core().rules);
-        let effects = service.effects_on(&request, Host::Connections);
+        let effects = service.effects_on(&request, HostKind::Connections);
         service.deliver_due();
         let response = match effects.connection {
             Some(Break::Refused | Break::LosesRequest) => return true,

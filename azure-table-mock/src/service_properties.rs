@@ -9,7 +9,7 @@ mod read;
 
 use crate::wire::ServiceVersion;
 use crate::wire::service_properties::{Logging, Metrics};
-use crate::wire::xml_tree::Document;
+use crate::wire::xml_tree::XmlWriter;
 use crate::xml;
 
 /// The first version with hour and minute metrics and with CORS rules.
@@ -78,7 +78,7 @@ impl ServiceProperties {
 }
 
 impl CorsRule {
-    fn write(&self, document: &mut Document) {
+    fn write(&self, document: &mut XmlWriter) {
         document.leaf("AllowedMethods", &self.methods.join(","));
         document.leaf("AllowedOrigins", &self.origins.join(","));
         document.leaf("AllowedHeaders", &self.allowed_headers.text());

@@ -1,7 +1,7 @@
 //! XML documents of the service: strict reading, and writing with a byte order mark.
 
 use crate::failure::Failure;
-use crate::wire::xml_tree::{Document, Element};
+use crate::wire::xml_tree::{Element, XmlWriter};
 
 /// Returns the children of an element with this name and without text.
 pub(super) fn children<'e>(element: &'e Element, name: &str) -> Result<&'e [Element], Failure> {
@@ -29,8 +29,8 @@ pub(super) fn leaf(element: &Element) -> Result<&str, Failure> {
 }
 
 /// Writes a document with this root element.
-pub(super) fn document(root: &str, content: impl FnOnce(&mut Document)) -> Vec<u8> {
-    let mut document = Document::new();
+pub(super) fn document(root: &str, content: impl FnOnce(&mut XmlWriter)) -> Vec<u8> {
+    let mut document = XmlWriter::new();
     document.element(root, content);
     ["\u{feff}".as_bytes(), &document.into_bytes()].concat()
 }

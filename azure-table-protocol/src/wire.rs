@@ -8,6 +8,7 @@ pub mod headers;
 pub mod json_read;
 mod json_tree;
 pub mod json_write;
+mod location;
 pub mod multipart;
 pub mod page_token;
 mod payload;
@@ -19,6 +20,7 @@ pub mod xml;
 pub mod xml_tree;
 
 pub use entity_json::EntityJsonError;
+pub use location::Location;
 pub use protocol::{Protocol, Unsupported};
 pub use read_error::ReadError;
 

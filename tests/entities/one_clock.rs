@@ -41,7 +41,7 @@ const EXCEPTIONS: [(&str, &str, &str); 17] = [
     ("azure-table-client/src/auth/bearer/issuer.rs", "tokio::time", "a helper of tests"),
     ("azure-table-client/src/client/builder.rs", "SystemClock", "the clock of a client by default"),
     ("azure-table-client/src/mock/explore.rs", "tokio::time", "the longest time of a test"),
-    ("azure-table-client/src/operation/target.rs", "SystemClock", "a helper of tests"),
+    ("azure-table-client/src/operation.rs", "SystemClock", "a helper of tests"),
     ("azure-table-client/src/transport/hyper/connect.rs", "SystemClock", "a socket transport"),
     ("azure-table-client/src/transport/hyper/pool.rs", "SystemClock", "a socket transport"),
     (

@@ -25,7 +25,7 @@ pub(crate) struct ConnectionString {
 }
 
 #[derive(Default)]
-struct Settings<'a> {
+struct ConnectionSettings<'a> {
     protocol: Option<&'a str>,
     account_name: Option<&'a str>,
     account_key: Option<&'a str>,
@@ -41,7 +41,7 @@ impl ConnectionString {
     /// Reads `Key=Value;Key=Value`. The errors name keys and never show a value, which may be a
     /// secret.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let settings = Settings::parse(text)?;
+        let settings = ConnectionSettings::parse(text)?;
         if let Some(development) = settings.development {
             return settings.development_storage(development);
         }
@@ -81,7 +81,7 @@ fn bad_account_name() -> Error {
     malformed("AccountName has a character that account names cannot have")
 }
 
-impl<'a> Settings<'a> {
+impl<'a> ConnectionSettings<'a> {
     fn parse(text: &'a str) -> Result<Self, Error> {
         let mut settings = Self::default();
         for (index, segment) in text.split(';').map(str::trim).enumerate() {

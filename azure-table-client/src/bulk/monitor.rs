@@ -15,9 +15,9 @@ use crate::operation::{WriteOutcome, WriteResult};
 /// A dropped run loses no response: the [`checkpoint`](Self::checkpoint) has every row with an outcome, and leaves
 /// out the rows in flight.
 #[derive(Clone)]
-pub struct BulkMonitor(Arc<Mutex<State>>);
+pub struct BulkMonitor(Arc<Mutex<RunStatus>>);
 
-struct State {
+struct RunStatus {
     clock: SharedClock,
     progress: Progress,
     start: Option<Instant>,
@@ -31,7 +31,7 @@ struct State {
 
 impl BulkMonitor {
     pub(super) fn new(clock: SharedClock) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(RunStatus {
             clock,
             progress: Progress::default(),
             start: None,
@@ -140,7 +140,7 @@ impl BulkMonitor {
     }
 }
 
-impl State {
+impl RunStatus {
     /// The id of the run, drawn when it is first needed.
     fn run_id(&mut self) -> Result<Uuid, Error> {
         self.checkpoint.begin(&self.clock)

@@ -26,13 +26,13 @@ const SLACK: Duration = Duration::from_millis(20);
 
 /// The resource that a rate limit protects.
 #[derive(Debug, Clone, Copy, Default)]
-enum Scope {
+enum LimitScope {
     #[default]
     Partition,
     Account,
 }
 
-impl Scope {
+impl LimitScope {
     /// The documented throughput, in entities per second.
     const fn documented(self) -> f64 {
         match self {
@@ -54,7 +54,7 @@ impl Scope {
 /// which it did.
 #[derive(Debug, Default)]
 pub(super) struct RateLimit {
-    scope: Scope,
+    scope: LimitScope,
     sent: Recent,
     done: Recent,
     rate: Option<Rate>,
@@ -80,7 +80,7 @@ impl Rate {
 impl RateLimit {
     /// Creates the limit of the account, for all partitions of a run.
     pub(super) fn of_account() -> Self {
-        Self { scope: Scope::Account, ..Self::default() }
+        Self { scope: LimitScope::Account, ..Self::default() }
     }
 
     /// Returns the time at which the next rows may be sent.

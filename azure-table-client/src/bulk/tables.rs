@@ -96,7 +96,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
             return self.refused(Error::invalid_input(REASON)).await;
         }
         let any_version = self.any_version;
-        let found = query.project(Found).stream();
+        let found = query.project(FoundRow).stream();
         let operations = found.map(move |found| {
             let (key, etag) = found.map_err(|error| Arc::new(error) as Cause)?;
             let condition = match etag {
@@ -176,9 +176,9 @@ fn without_etags() -> Cause {
 }
 
 /// Reads the keys and the version of a row that will be deleted.
-struct Found;
+struct FoundRow;
 
-impl<E> Projection<E> for Found {
+impl<E> Projection<E> for FoundRow {
     type Output = (EntityKey, Option<ETag>);
 
     fn select(&self, selection: &mut Selection) {

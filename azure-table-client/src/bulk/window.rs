@@ -14,7 +14,7 @@ use super::rate_limit::RateLimit;
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
 use crate::operation::Target;
-use partition::{Partition, Turn};
+use partition::{PartitionQueue, Turn};
 
 /// The number of partitions without rows whose rate limits are kept.
 const REMEMBERED: usize = 1024;
@@ -25,7 +25,7 @@ const AGE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) target: Target,
-    partitions: HashMap<Arc<str>, Partition>,
+    partitions: HashMap<Arc<str>, PartitionQueue>,
     /// The rate limit of the account.
     account: RateLimit,
     /// The rate that the program sets.
@@ -69,7 +69,7 @@ impl Window {
     /// The number of rows that its partitions have memory for.
     #[cfg(test)]
     pub(super) fn row_capacity(&self) -> usize {
-        let of = |it: &Partition| {
+        let of = |it: &PartitionQueue| {
             let waiting = it.ready.capacity() + it.waiting.capacity() + it.again.capacity();
             waiting + it.open.capacity()
         };
@@ -118,11 +118,12 @@ impl Window {
         if self.idle > REMEMBERED {
             let mut idle = 0;
             // If too many have a rate limit, half of them are kept, by their names, so that a run can repeat itself.
-            let is_limited = |it: &Partition| it.is_forgettable() && !it.rate_limit.is_fresh(now);
+            let is_limited =
+                |it: &PartitionQueue| it.is_forgettable() && !it.rate_limit.is_fresh(now);
             let limited = self.partitions.iter().filter(|(_, partition)| is_limited(partition));
             let mut kept: Vec<_> = limited.map(|(name, _)| Arc::clone(name)).collect();
             kept.sort_unstable();
-            let idle_anyway = |it: &&Partition| it.waiting.is_empty() && !it.is_forgettable();
+            let idle_anyway = |it: &&PartitionQueue| it.waiting.is_empty() && !it.is_forgettable();
             let others = self.partitions.values().filter(idle_anyway).count();
             kept.truncate((REMEMBERED / 2).saturating_sub(others));
             self.partitions.retain(|name, partition| {
@@ -173,7 +174,7 @@ impl Window {
 
     fn next_turn(&self, now: Instant, flush: bool) -> Option<Turn> {
         let is_old = |name| {
-            let partition: Option<&Partition> = self.partitions.get(name);
+            let partition: Option<&PartitionQueue> = self.partitions.get(name);
             partition.and_then(|partition| partition.queued_since).is_some_and(|at| at + AGE <= now)
         };
         let part = self.turns.range(Turn::Part(0)..=Turn::Part(u64::MAX)).next();

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::setters::{awaited, setters};
 use crate::client_core::ClientCore;
 use crate::error::Error;
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::{Reply, Request};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Expects};

@@ -1,5 +1,5 @@
 use super::TableClient;
-use super::rounds::{ROUNDS, Rounds, check_key};
+use super::rounds::{ROUNDS, WriteRounds, check_key};
 use super::setters::{awaited, setters};
 use crate::entity::{EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
@@ -118,7 +118,7 @@ impl<'c, T> GetOrInsert<'c, T> {
 impl<T: TableEntity + 'static> GetOrInsert<'_, T> {
     async fn send(self) -> Result<(Stored<T>, Outcome), Error> {
         let key = self.key?;
-        let mut rounds = Rounds::new(&self.table.core, self.rounds, self.options, false);
+        let mut rounds = WriteRounds::new(&self.table.core, self.rounds, self.options, false);
         let read = |options| self.table.get_if_exists(key.clone()).with_options(options);
         if let Some(stored) = rounds.send(read).await? {
             return Ok((stored, Outcome::NotApplied));

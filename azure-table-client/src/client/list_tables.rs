@@ -10,9 +10,9 @@ use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
-use crate::operation::table::TableNames;
+use crate::operation::TableNames;
 use crate::pipeline::CallOptions;
-use crate::query::{CheckedQuery, PageFetcher, Pages, ReadMode, Run, Source, TotalDeadline};
+use crate::query::{CheckedQuery, PageFetcher, Pages, QueryRun, ReadMode, Source, TotalDeadline};
 use crate::wire::Operation;
 
 /// The list of an account's tables. `.await` collects the names of all pages.
@@ -70,7 +70,7 @@ impl ListTables {
     }
 
     /// Checks all settings.
-    fn run(self) -> Result<Run, Error> {
+    fn run(self) -> Result<QueryRun, Error> {
         check_page_size(self.page_size)?;
         let source = Source::Scan(self.filter.map_err(bad_filter)?);
         let limits = self.limits.or(self.core.settings.limits);
@@ -85,7 +85,7 @@ impl ListTables {
         };
         let (max_rows, filter) = (limits.max_rows, None);
         let query = CheckedQuery { fetcher, filter, take: None, max_rows, start: None };
-        Run::new(query, &[source], ReadMode::ONE)
+        QueryRun::new(query, &[source], ReadMode::ONE)
     }
 }
 

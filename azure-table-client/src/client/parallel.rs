@@ -13,8 +13,8 @@ use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::{Filter, QueryFilter};
 use crate::query::{
-    CONCURRENCY, CheckedQuery, EntityStream, Keys, Page, Pages, ReadMode, Results, Run, Sources,
-    range_filters,
+    CONCURRENCY, CheckedQuery, EntityStream, Page, Pages, QueriedKeys, QueryRun, ReadMode, Results,
+    Sources, range_filters,
 };
 
 /// The number of pages that an ordered stream buffers for each later range.
@@ -132,9 +132,11 @@ impl<E, T> Parallel<E, T> {
         let (query, sources) = checked(self.query.checked().0, self.concurrency)?;
         let filter = query.filter.as_ref().map(QueryFilter::tree);
         match sources.keys {
-            Keys::None => Ok(Vec::new()),
-            Keys::Listed(_) => Ok(vec![filter.cloned()]),
-            Keys::Unlisted => Ok(range_filters(&query.fetcher, filter, self.concurrency).await?.0),
+            QueriedKeys::None => Ok(Vec::new()),
+            QueriedKeys::Listed(_) => Ok(vec![filter.cloned()]),
+            QueriedKeys::Unlisted => {
+                Ok(range_filters(&query.fetcher, filter, self.concurrency).await?.0)
+            }
         }
     }
 
@@ -190,10 +192,10 @@ async fn begin(
     query: Result<CheckedQuery, Error>,
     concurrency: usize,
     ahead: Option<usize>,
-) -> Result<Run, Error> {
+) -> Result<QueryRun, Error> {
     let (query, mut sources) = checked(query, concurrency)?;
-    if sources.keys != Keys::Unlisted || query.take == Some(0) {
-        return Run::new(query, &sources.all, ReadMode::ahead(concurrency));
+    if sources.keys != QueriedKeys::Unlisted || query.take == Some(0) {
+        return QueryRun::new(query, &sources.all, ReadMode::ahead(concurrency));
     }
     let filter = query.filter.as_ref().map(QueryFilter::tree);
     let (filters, cost) = range_filters(&query.fetcher, filter, concurrency).await?;
@@ -209,5 +211,5 @@ async fn begin(
         in_order: ahead.is_some(),
         keeps_reading: true,
     };
-    Ok(Run::new(query, &sources.all, mode)?.with_cost(cost))
+    Ok(QueryRun::new(query, &sources.all, mode)?.with_cost(cost))
 }

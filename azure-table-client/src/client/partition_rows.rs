@@ -6,7 +6,7 @@ use super::{TableClient, Transaction};
 use crate::Dialect;
 use crate::entity::{DecodeError, DynamicEntity, EntityKey, Readable, TableEntity, ordinal};
 use crate::error::Error;
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::entity::{Update, Write};
 use crate::operation::{Confirmation, ResponseInfo, Stored, Written};
 use crate::{ETag, IfMatch};
@@ -28,7 +28,7 @@ pub struct PartitionRows<T> {
 struct PartitionRow<T> {
     key: EntityKey,
     /// The row as it was read; `None` if it was not found.
-    read: Option<ReadRow>,
+    read: Option<RowBefore>,
     /// The entity as the closure leaves it; `None` if the row is deleted.
     entity: Option<T>,
     is_inserted: bool,
@@ -36,7 +36,7 @@ struct PartitionRow<T> {
     is_touched: bool,
 }
 
-struct ReadRow {
+struct RowBefore {
     etag: ETag,
     row: Readable,
     /// An error if the entity cannot be written as it was read.
@@ -143,7 +143,7 @@ impl<T: TableEntity> PartitionRows<T> {
         let rows = self.rows.into_iter().filter_map(|row| row.entity.zip(row.read));
         let response =
             ResponseInfo { status: 200, request_id: None, confirmation: Confirmation::Response };
-        let stored = rows.map(|(entity, ReadRow { etag, .. })| {
+        let stored = rows.map(|(entity, RowBefore { etag, .. })| {
             Stored::written(entity, Written { etag, response: response.clone() })
         });
         stored.map(|stored| stored.with_rounds(rounds)).collect()
@@ -246,7 +246,7 @@ impl<T: TableEntity> PartitionRow<T> {
         let etag = row.entity.etag().cloned();
         let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
         let (key, before) = (row.entity.key().clone(), Before::of(&entity, dialect));
-        let read = Some(ReadRow { etag, row, before });
+        let read = Some(RowBefore { etag, row, before });
         let entity = Some(entity);
         Ok(Self { key, read, entity, is_inserted: false, is_touched: false })
     }
@@ -301,7 +301,7 @@ impl<T: TableEntity> PartitionRow<T> {
     }
 }
 
-impl ReadRow {
+impl RowBefore {
     /// Returns all properties of the row, if all of them can be read.
     fn properties(&self) -> Result<DynamicEntity, DecodeError> {
         match self.row.errors.first() {

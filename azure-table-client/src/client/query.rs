@@ -14,10 +14,10 @@ use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
 use crate::pipeline::CallOptions;
-use crate::query::{CheckedQuery, Continuation, EntityStream, Page, Pages, Results, Run};
+use crate::query::{CheckedQuery, Continuation, EntityStream, Page, Pages, QueryRun, Results};
 
 pub use plan::QueryPlan;
-use settings::Settings;
+use settings::QuerySettings;
 pub(super) use settings::{bad_filter, check_page_size};
 
 /// A query over the entities `E` of one table. It returns a `T` for each: the entity, or the columns of
@@ -79,14 +79,14 @@ pub(super) use settings::{bad_filter, check_page_size};
 #[doc(alias("TableQuery", "IQueryable", "LINQ"))]
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
-    settings: Settings,
+    settings: QuerySettings,
     reader: Arc<dyn ReadRow<T>>,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E: TableEntity> Query<E> {
     pub(crate) fn new(core: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
-        let settings = Settings {
+        let settings = QuerySettings {
             core,
             table,
             filter: Ok(None),
@@ -336,7 +336,7 @@ impl<E, T> Query<E, T> {
     where
         T: Send + 'static,
     {
-        Pages::new(self.settings.checked().and_then(Run::of), self.reader)
+        Pages::new(self.settings.checked().and_then(QueryRun::of), self.reader)
     }
 
     /// Returns the results one by one, in order. Use it for results of any size. The next page is requested once half of the last one has

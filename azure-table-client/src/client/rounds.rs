@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// The rounds of a call that reads and writes until no concurrent update intervenes. They share one deadline.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct WriteRounds {
     done: u32,
     most: u32,
     /// `None` if the clock cannot represent it.
@@ -32,7 +32,7 @@ pub(super) struct Rounds {
     open: Option<Error>,
 }
 
-impl Rounds {
+impl WriteRounds {
     /// `is_idempotent` if the writes can be applied twice without harm.
     pub(super) fn new(
         core: &ClientCore,
@@ -142,7 +142,7 @@ mod tests {
             let at = clock.instant() + Duration::from_millis(10);
             let options = CallOptions::default();
             let (deadline, open, clock) = (Some(at), None, Arc::clone(&clock));
-            let mut rounds = Rounds { done: 1, most: 2, deadline, options, clock, open };
+            let mut rounds = WriteRounds { done: 1, most: 2, deadline, options, clock, open };
             if rounds.next(Error::invalid_input("the last one")).await.is_ok() {
                 assert!(rounds.clock.instant() < at);
             }

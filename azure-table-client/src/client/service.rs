@@ -9,7 +9,7 @@ use crate::client_core::{ClientCore, Settings};
 use crate::clock::Clock;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
-use crate::operation::committed::done;
+use crate::operation::done;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
 #[cfg(feature = "entra")]

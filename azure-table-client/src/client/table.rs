@@ -11,7 +11,7 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
-use crate::operation::committed::done;
+use crate::operation::done;
 use crate::operation::{Reply, ResponseInfo, Target, table};
 
 /// One table whose rows are of type `T`. Cheap to clone.

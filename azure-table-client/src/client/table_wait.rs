@@ -42,7 +42,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<ResponseInfo, Error> {
-        let mut waits = Waits::new(deadline, Arc::clone(&self.core().clock));
+        let mut waits = TableWaits::new(deadline, Arc::clone(&self.core().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
@@ -67,7 +67,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<ResponseInfo, Error> {
-        let mut waits = Waits::new(deadline, Arc::clone(&self.core().clock));
+        let mut waits = TableWaits::new(deadline, Arc::clone(&self.core().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // The deletion stays applied, even if a later query fails.
         let done = outcome::applied;
@@ -91,7 +91,7 @@ impl TableServiceClient {
     }
 
     /// For one call: the time that is left, and no more than such a call has.
-    fn options(&self, waits: &Waits) -> CallOptions {
+    fn options(&self, waits: &TableWaits) -> CallOptions {
         let usual = self.core().deadline;
         let left = waits.until.map(|until| waits.clock.until(until));
         match left {
@@ -113,14 +113,14 @@ fn reports_deletion(error: &Error) -> bool {
     error.code().is_some_and(is_being_deleted)
 }
 
-struct Waits {
+struct TableWaits {
     deadline: Duration,
     until: Option<Instant>,
     next: Duration,
     clock: SharedClock,
 }
 
-impl Waits {
+impl TableWaits {
     fn new(deadline: Duration, clock: SharedClock) -> Self {
         let until = clock.instant().checked_add(deadline);
         Self { deadline, until, next: FIRST_WAIT, clock }

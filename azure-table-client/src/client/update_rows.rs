@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::partition_rows::PartitionRows;
-use super::rounds::{ROUNDS, Rounds};
+use super::rounds::{ROUNDS, WriteRounds};
 use super::setters::{awaited, setters};
 use super::{Query, TableClient};
 use crate::entity::{EntityKey, IntoKey, TableEntity, by_keys};
@@ -305,7 +305,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateRowsWith<'_, T, E> {
     async fn send(self) -> Result<Vec<Stored<T>>, E> {
         let Self { table, mut change, update, has_fences, is_idempotent, .. } = self;
         let selection = self.selection?;
-        let mut rounds = Rounds::new(&table.core, self.rounds, self.options, is_idempotent);
+        let mut rounds = WriteRounds::new(&table.core, self.rounds, self.options, is_idempotent);
         let mut existing = None;
         loop {
             let read = |options| selection.read(&table, options, has_fences);

@@ -1,11 +1,11 @@
 use super::removal::Before;
-use super::rounds::{ROUNDS, Rounds, check_key};
+use super::rounds::{ROUNDS, WriteRounds, check_key};
 use super::setters::{awaited, setters};
 use super::{Call, TableClient};
 use crate::IfMatch;
 use crate::entity::{DynamicEntity, EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::entity::{Source, Update};
+use crate::operation::entity::{RowSource, Update};
 use crate::operation::{Stored, Written};
 use crate::pipeline::CallOptions;
 
@@ -195,7 +195,8 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Stored<T>, E> {
         let options = std::mem::take(&mut self.options);
         let key = self.key.clone().map_err(Error::from)?;
-        let mut rounds = Rounds::new(&self.table.core, self.rounds, options, self.is_idempotent);
+        let mut rounds =
+            WriteRounds::new(&self.table.core, self.rounds, options, self.is_idempotent);
         loop {
             let read = self.table.get_with_source(&key);
             let (fetched, source) = rounds.send(|options| read.with_options(options)).await?;
@@ -235,7 +236,7 @@ impl<T: TableEntity + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         before: Option<Before>,
         entity: &T,
         key: &EntityKey,
-        source: &Source,
+        source: &RowSource,
         condition: &IfMatch,
     ) -> Result<Call<Written>, Error> {
         check_key(entity, key)?;

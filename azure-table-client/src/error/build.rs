@@ -11,7 +11,7 @@ use azure_table_protocol::transport::{TransportError, TransportErrorKind};
 use http::StatusCode;
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
-use super::{Error, ErrorCode, ErrorKind, Inner, MatchingState, OpenWrite, Outcome};
+use super::{Error, ErrorCode, ErrorFields, ErrorKind, MatchingState, OpenWrite, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityJsonError, EntityKey, KeyError};
 use crate::limits::LimitError;
@@ -21,7 +21,7 @@ use crate::wire::service_error::ErrorBody;
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorFields {
             kind,
             message: message.into(),
             outcome: Outcome::NotApplied,

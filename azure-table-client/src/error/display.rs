@@ -3,10 +3,10 @@
 use std::fmt::{self, Write as _};
 
 use super::text::{self, MESSAGE_CHARS, Rounded};
-use super::{Error, Inner, Outcome};
+use super::{Error, ErrorFields, Outcome};
 use crate::wire::escape::Escaping;
 
-impl Inner {
+impl ErrorFields {
     fn write_message(&self, out: &mut impl fmt::Write) -> fmt::Result {
         let Some(deadline) = self.deadline else { return out.write_str(&self.message) };
         write!(out, "deadline of {} reached", Rounded(deadline))?;

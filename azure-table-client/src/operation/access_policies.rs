@@ -7,13 +7,13 @@
 
 use http::Method;
 
-use super::{Reply, Request};
+use super::{Reply, Request, Success};
 use crate::auth::{TablePermissions, read_time};
 use crate::edm::EdmDateTime;
 use crate::error::Error;
 use crate::limits::check_table_name;
 use crate::wire::Operation;
-use crate::wire::xml_tree::{Document, Element, InvalidXml};
+use crate::wire::xml_tree::{Element, InvalidXml, XmlWriter};
 
 const MAX_POLICIES: usize = 5;
 /// The longest identifier, in UTF-16 code units.
@@ -80,7 +80,8 @@ pub(crate) fn get(table: &str) -> Result<Request, Error> {
 
 pub(crate) fn set(table: &str, policies: &[StoredAccessPolicy]) -> Result<Request, Error> {
     check(policies)?;
-    Ok(request(Operation::SetTableAcl, Method::PUT, table)?.xml(write(policies)))
+    let request = request(Operation::SetTableAcl, Method::PUT, table)?.xml(write(policies));
+    Ok(Request { success: Success::Done, ..request })
 }
 
 pub(crate) fn policies(reply: Reply, request: &Request) -> Result<Vec<StoredAccessPolicy>, Error> {
@@ -114,7 +115,7 @@ fn check(policies: &[StoredAccessPolicy]) -> Result<(), Error> {
 }
 
 fn write(policies: &[StoredAccessPolicy]) -> Vec<u8> {
-    let mut document = Document::new();
+    let mut document = XmlWriter::new();
     document.element(ROOT, |document| {
         for policy in policies {
             document.element("SignedIdentifier", |document| {
@@ -126,7 +127,7 @@ fn write(policies: &[StoredAccessPolicy]) -> Vec<u8> {
     document.into_bytes()
 }
 
-fn write_policy(document: &mut Document, policy: &StoredAccessPolicy) {
+fn write_policy(document: &mut XmlWriter, policy: &StoredAccessPolicy) {
     for (name, time) in [("Start", policy.start), ("Expiry", policy.expiry)] {
         if let Some(time) = time {
             document.leaf(name, &time.to_string());

@@ -1,9 +1,41 @@
-//! The progress of a request through its pages. A cycle of continuation tokens is detected in constant memory.
+//! The continuation tokens of the service, and the progress of a request through its pages. A cycle of continuation tokens is detected in constant memory.
 
 use std::cmp::Ordering;
 
-use super::page_token::PageToken;
 use crate::Dialect;
+use crate::entity::ordinal;
+use crate::wire::page_token;
+
+/// The continuation token that the service returns with a page. For a list of tables, the PartitionKey is the name of a
+/// table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageToken {
+    pub(crate) partition_key: String,
+    /// The service may omit it.
+    pub(crate) row_key: Option<String>,
+}
+
+impl PageToken {
+    /// Compares the keys in two tokens of Azure Storage; `None` if a token has another form.
+    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
+        let row_key = |token: &Self| decoded(token.row_key.as_deref().unwrap_or_default());
+        let partitions = ordinal(&decoded(&self.partition_key)?, &decoded(&other.partition_key)?);
+        let rows = ordinal(&row_key(self)?, &row_key(other)?);
+        Some(partitions.then(rows))
+    }
+
+    /// Compares the names of tables in two tokens of Azure Storage; `None` if a token has another form.
+    pub(crate) fn compare_tables(&self, other: &Self) -> Option<Ordering> {
+        // The service writes the names in lower case, emulators as they were created.
+        let name = |token: &Self| decoded(&token.partition_key).map(|name| name.to_lowercase());
+        Some(ordinal(&name(self)?, &name(other)?))
+    }
+}
+
+/// Returns the key in a part of a token. An empty part is the empty key.
+fn decoded(part: &str) -> Option<String> {
+    if part.is_empty() { Some(String::new()) } else { page_token::decode(part) }
+}
 
 /// Compares two tokens of Azure Storage; `None` if a token has another form.
 pub(crate) type CompareTokens = fn(&PageToken, &PageToken) -> Option<Ordering>;
@@ -13,7 +45,7 @@ pub(crate) type CompareTokens = fn(&PageToken, &PageToken) -> Option<Ordering>;
 /// Cycles are found by Brent's algorithm: one earlier token is kept, and replaced after 1, 2, 4, … tokens. A cycle
 /// returns to the kept token once it has been kept for the length of the cycle.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor {
+pub(crate) struct PageCursor {
     /// The token of the next page; `None` for the first page.
     token: Option<PageToken>,
     is_over: bool,
@@ -25,7 +57,7 @@ pub(crate) struct Cursor {
     age: u64,
 }
 
-impl Cursor {
+impl PageCursor {
     /// The first page.
     pub(crate) const fn start() -> Self {
         Self { token: None, is_over: false, kept: None, period: 1, age: 0 }
@@ -82,7 +114,7 @@ pub(crate) enum Position {
     End,
 }
 
-impl Cursor {
+impl PageCursor {
     pub(crate) fn position(&self) -> Position {
         match &self.token {
             _ if self.is_over => Position::End,
@@ -92,7 +124,7 @@ impl Cursor {
     }
 }
 
-impl From<Position> for Cursor {
+impl From<Position> for PageCursor {
     fn from(position: Position) -> Self {
         let mut cursor = Self::start();
         match position {
@@ -107,7 +139,6 @@ impl From<Position> for Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::page_token;
 
     fn token(partition_key: &str, row_key: Option<&str>) -> PageToken {
         PageToken { partition_key: partition_key.to_owned(), row_key: row_key.map(str::to_owned) }
@@ -115,7 +146,7 @@ mod tests {
 
     /// Follows the tokens, and returns how many were accepted before the first problem.
     fn followed(dialect: Dialect, tokens: impl Iterator<Item = PageToken>) -> usize {
-        let mut cursor = Cursor::start();
+        let mut cursor = PageCursor::start();
         let mut count = 0;
         for next in tokens {
             if cursor.problem(&next, dialect, PageToken::compare).is_some() {
@@ -166,12 +197,23 @@ mod tests {
                 let of = |(partition, row): &(&str, Option<&str>)| {
                     token(&page_token::encode(partition), row.map(page_token::encode).as_deref())
                 };
-                let cursor = Cursor::from(Position::At(of(earlier)));
+                let cursor = PageCursor::from(Position::At(of(earlier)));
                 // An absent RowKey is the empty one.
                 let is_allowed = to > at && (at, to) != (4, 5);
                 let problem = cursor.problem(&of(later), Dialect::AzureStorage, PageToken::compare);
                 assert_eq!(problem.is_none(), is_allowed, "{earlier:?}, {later:?}: {problem:?}");
             }
         }
+    }
+
+    #[test]
+    fn names_of_tables_are_compared_without_case() {
+        let token =
+            |name: &str| PageToken { partition_key: page_token::encode(name), row_key: None };
+        let compare = |a, b| token(a).compare_tables(&token(b)).unwrap();
+        let (first, tenth) =
+            ("listtabletestnode1\u{1}01d817ada76c12a6", "listtabletestnode10\u{1}01d817ada7dbdb08");
+        assert!(compare(tenth, first).is_gt());
+        assert!(compare("Blogs", "authors").is_gt());
     }
 }

@@ -11,8 +11,10 @@ use bytes::Bytes;
 use http::Method;
 use uuid::Uuid;
 
-use super::committed::{self, Committed};
-use super::{Asked, Effect, Header, Reply, Request, Stored, Target, Wrote, if_match, unsupported};
+use super::{
+    Asked, Committed, Effect, Header, Reply, Request, Stored, Success, Target, Wrote, done_unless,
+    if_match, unsupported,
+};
 use crate::IfMatch;
 use crate::entity::{
     DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, Readable, TableEntity,
@@ -57,6 +59,13 @@ impl Write<'_> {
             Self::Update(Update::Replace, _) => Operation::Replace,
             Self::Upsert(Update::Merge) => Operation::InsertOrMerge,
             Self::Upsert(Update::Replace) => Operation::InsertOrReplace,
+        }
+    }
+
+    fn success(self) -> Success {
+        match self {
+            Self::Insert => Success::Created,
+            Self::Update(..) | Self::Upsert(_) => Success::Updated,
         }
     }
 
@@ -144,7 +153,8 @@ pub(crate) fn write<T: TableEntity>(
     let request = Request::new(write.operation(), table, write.method(), path);
     let wrote = write.wrote(EntityKey::new(keys.0, keys.1)).at(0..body.len(), write_id);
     let (header, writes) = (write.header(*protocol)?, vec![wrote]);
-    Ok(Request { header, writes, ..request.payload(*protocol, body) })
+    let success = write.success();
+    Ok(Request { header, success, writes, ..request.payload(*protocol, body) })
 }
 
 pub(crate) fn delete(
@@ -156,7 +166,7 @@ pub(crate) fn delete(
     let path = checked_path(protocol, table, key)?;
     let request = Request::new(Operation::Delete, table, Method::DELETE, path);
     let writes = vec![Wrote::delete(key.clone(), condition)];
-    Ok(Request { writes, ..request.if_match(condition)? })
+    Ok(Request { success: Success::Done, writes, ..request.if_match(condition)? })
 }
 
 pub(crate) fn get(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Request, Error> {
@@ -192,13 +202,13 @@ pub(super) fn valid_keys<T: TableEntity>(
 }
 
 /// The row that an entity was read from: it may have more than the entity holds.
-pub(crate) struct Source {
+pub(crate) struct RowSource {
     body: Bytes,
     format: PayloadFormat,
     form: Form,
 }
 
-impl Source {
+impl RowSource {
     /// Reads all properties of the row.
     pub(crate) fn read(&self) -> Result<DynamicEntity, ReadError> {
         self.format.read_one(&self.body, self.form, &Entities)
@@ -212,12 +222,12 @@ pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result
 pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<(Stored<T>, Source), Error> {
+) -> Result<(Stored<T>, RowSource), Error> {
     let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let entity = reply.row(request, (format, form), &Entities)?;
     let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
-    Ok((fetched, Source { body: reply.answer.body, format, form }))
+    Ok((fetched, RowSource { body: reply.answer.body, format, form }))
 }
 
 /// Returns `None` if the entity does not exist.
@@ -254,7 +264,7 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
 
 /// Returns `false` if the entity did not exist.
 pub(crate) fn deleted_if_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
-    committed::done_unless(result, ErrorCode::is_missing_entity)
+    done_unless(result, ErrorCode::is_missing_entity)
 }
 
 #[cfg(test)]

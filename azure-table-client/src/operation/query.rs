@@ -2,17 +2,20 @@
 //!
 //! Sources: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
 //! [Query timeout and pagination](https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
+//!
+//! Only the query itself knows the type of its rows. What stands between the reading of a response and the return of its
+//! rows, [`ReadValues`] and [`RowValues`], is compiled once instead of once for each type.
 
+use std::any::Any;
 use std::sync::Arc;
+use std::vec;
 
 use http::Method;
 
-use super::cursor::{CompareTokens, Cursor};
-use super::page_token::PageToken;
-use super::values::{ReadValues, Values};
+use super::cursor::{CompareTokens, PageCursor, PageToken};
 use super::{Asked, Location, Reply, Request, entity};
 use crate::Dialect;
-use crate::entity::{EntityKey, Row};
+use crate::entity::{Columns, EntityKey, ReadRow, Row, RowConsumer};
 use crate::error::Error;
 use crate::filter::{KeyOrder, QueryFilter};
 use crate::limits::KEY_UTF16_UNITS;
@@ -44,7 +47,7 @@ pub(crate) struct QuerySpec<'q> {
 
 /// The page that one request returns.
 pub(crate) struct Rows {
-    pub(crate) values: Box<dyn Values>,
+    pub(crate) values: Box<dyn RowValues>,
     /// The keys of the rows, if they were requested.
     pub(crate) keys: Vec<EntityKey>,
     /// The start of the next page.
@@ -68,7 +71,7 @@ impl RowReads<'_> {
         reply: &Reply,
         request: &Request,
         is_page: bool,
-    ) -> Result<(Box<dyn Values>, Vec<EntityKey>), Error> {
+    ) -> Result<(Box<dyn RowValues>, Vec<EntityKey>), Error> {
         let (format, form) = reply.format(request)?;
         let mut keys = Vec::new();
         let values = self.reader.read(&mut |consume| {
@@ -82,6 +85,80 @@ impl RowReads<'_> {
             reply.read_rows(request, format, row, is_page, &mut consume)
         })?;
         Ok((values, keys))
+    }
+}
+
+/// Reads rows of one type.
+pub(crate) trait ReadValues: Send + Sync {
+    fn columns(&self) -> Columns;
+
+    fn keeps_others(&self) -> bool;
+
+    /// Returns the rows that `read` passes on.
+    fn read(
+        &self,
+        read: &mut dyn FnMut(&mut RowConsumer<'_>) -> Result<(), Error>,
+    ) -> Result<Box<dyn RowValues>, Error>;
+}
+
+/// Rows of one type.
+pub(crate) trait RowValues: Send {
+    fn len(&self) -> usize;
+
+    fn drop_first(&mut self);
+
+    /// Moves the first `count` rows to the end of `to`, a `Vec` of their type.
+    fn move_to(&mut self, to: &mut AnyVec, count: usize);
+}
+
+/// A `Vec` of rows.
+pub(crate) type AnyVec = dyn Any + Send;
+
+impl<T: Send + 'static> ReadValues for Arc<dyn ReadRow<T>> {
+    fn columns(&self) -> Columns {
+        (**self).columns()
+    }
+
+    fn keeps_others(&self) -> bool {
+        (**self).keeps_others()
+    }
+
+    fn read(
+        &self,
+        read: &mut dyn FnMut(&mut RowConsumer<'_>) -> Result<(), Error>,
+    ) -> Result<Box<dyn RowValues>, Error> {
+        let mut values = Vec::new();
+        read(&mut |row| {
+            values.push(self.read_row(row)?);
+            Ok(())
+        })?;
+        Ok(Box::new(values.into_iter()))
+    }
+}
+
+impl<T: Send + 'static> RowValues for vec::IntoIter<T> {
+    fn len(&self) -> usize {
+        ExactSizeIterator::len(self)
+    }
+
+    fn drop_first(&mut self) {
+        self.next();
+    }
+
+    fn move_to(&mut self, to: &mut AnyVec, count: usize) {
+        let to = to.downcast_mut::<Vec<T>>();
+        debug_assert!(
+            to.is_some(),
+            "the program receives the rows in the type in which they were read"
+        );
+        match to {
+            // The page itself becomes the list.
+            Some(to) if to.is_empty() && count >= ExactSizeIterator::len(self) => {
+                *to = std::mem::take(self).collect();
+            }
+            Some(to) => to.extend(self.take(count)),
+            None => {}
+        }
     }
 }
 
@@ -189,7 +266,7 @@ pub(crate) fn rows(
     reply: Reply,
     request: &Request,
     rows: &RowReads<'_>,
-    cursor: &Cursor,
+    cursor: &PageCursor,
     dialect: Dialect,
 ) -> Result<Rows, Error> {
     let reply = reply.ok(request)?;

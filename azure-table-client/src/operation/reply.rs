@@ -1,4 +1,8 @@
 //! Reading of responses, for all operations.
+//!
+//! A proxy or a cache can respond with the rows of another request, and a server may not echo the id of the request, which
+//! would reveal it. So [`Asked`] compares each row of each response with the request; a row that does not answer it makes
+//! the response unusable, like a response that is lost.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,12 +13,14 @@ use std::time::SystemTime;
 use http::{HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
 
-use super::asked::Mismatch;
-use super::{Answer, Confirmation, Location, Request, ResponseInfo};
+use super::{
+    Answer, Committed, Confirmation, Effect, Location, OperationResult, Request, ResponseInfo,
+};
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
-use crate::entity::{Form, ReadRow, Row, RowConsumer};
+use crate::entity::{EntityKey, Form, ReadRow, Row, RowConsumer};
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
+use crate::filter::{KeyOrder, QueryFilter};
 use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError};
 
@@ -139,6 +145,16 @@ impl Reply {
         request: &Request,
     ) -> Error {
         self.unusable(Error::unexpected_reply(message), request)
+    }
+
+    /// Reads the response to a write of one row or table.
+    pub(crate) fn committed(self, request: &Request) -> Result<Committed, Error> {
+        let reply = self.write_done(request)?;
+        let leaves_row = request.writes.iter().any(|write| write.effect != Effect::Gone);
+        let etag = if leaves_row { Some(reply.etag(request)?) } else { None };
+        let response = reply.info();
+        let operations = vec![OperationResult { etag, status: response.status }];
+        Ok(Committed { operations, response })
     }
 
     pub(crate) fn done(self, request: &Request) -> Result<ResponseInfo, Error> {
@@ -295,6 +311,69 @@ impl Reply {
             ReadError::Decode(error) => Error::from(error),
         };
         self.unusable(error, request)
+    }
+}
+
+/// The rows that a request asks for.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Asked {
+    /// Something else than rows.
+    #[default]
+    Nothing,
+    /// The rows of a table.
+    All,
+    /// The row with this key.
+    Row(EntityKey),
+    /// The rows that match a filter. Only its conditions on keys are compared.
+    Matching(Arc<QueryFilter>, KeyOrder),
+}
+
+/// Why a response does not answer its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mismatch {
+    /// It has a row that the request does not ask for.
+    OtherRow,
+    /// It has something else than rows.
+    NoRow,
+}
+
+impl Asked {
+    /// Compares a row with the request. A key that the projection leaves out is not compared.
+    fn compare(&self, row: &Row<'_>) -> Result<(), Mismatch> {
+        let [partition_key, row_key] = row.known_keys();
+        let is_asked = match self {
+            Self::Nothing => return Ok(()),
+            _ if partition_key.is_none() && row_key.is_none() && !row.form.selected => {
+                return Err(Mismatch::NoRow);
+            }
+            Self::All => true,
+            Self::Row(key) => {
+                partition_key.is_none_or(|text| text == key.partition_key)
+                    && row_key.is_none_or(|text| text == key.row_key)
+            }
+            Self::Matching(filter, order) => {
+                !filter.tree().excludes(partition_key, row_key, *order)
+            }
+        };
+        if is_asked { Ok(()) } else { Err(Mismatch::OtherRow) }
+    }
+
+    /// Passes the rows that `read` reads to `consume`, up to the first one that does not answer the request.
+    fn read(
+        &self,
+        consume: &mut RowConsumer<'_>,
+        read: impl FnOnce(&mut RowConsumer<'_>) -> Result<(), ReadError>,
+    ) -> Result<Result<(), ReadError>, Mismatch> {
+        let mut mismatch = None;
+        let read = read(&mut |row| match self.compare(row) {
+            Ok(()) => consume(row),
+            Err(found) => {
+                mismatch = Some(found);
+                // Any error ends the reading.
+                Err(row.missing("RowKey"))
+            }
+        });
+        mismatch.map_or(Ok(read), Err)
     }
 }
 

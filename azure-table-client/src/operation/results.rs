@@ -2,8 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::Location;
+use http::StatusCode;
+
+use super::{Location, Request};
 use crate::ETag;
+use crate::error::{Error, ErrorCode, Outcome};
+use crate::wire::Operation;
 
 /// The evidence of a success.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -19,6 +23,30 @@ pub enum Confirmation {
     /// The response was lost, and the rows are in the state that the write leaves. Another program that
     /// wrote the same values can be the cause; see [`Proof`](crate::Proof).
     Comparison,
+}
+
+/// The proof that a program accepts for the outcome of a write, from strict to lenient. A proof that is not accepted
+/// leaves the outcome [unknown](crate::Outcome::Unknown). See the guide on [outcomes](crate::guide::outcomes#proof).
+///
+/// It is set for a [client](crate::TableServiceClientBuilder::proof), and for one [call](crate::client::Call::proof),
+/// [transaction](crate::client::Transaction::proof), [save](crate::context::SaveOptions::proof) or
+/// [bulk run](crate::bulk::Bulk::proof) in place of the client's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Proof {
+    /// Only the service's response to the write. No row is read back.
+    Response,
+    /// Also a row that was read back: the [id](crate::TableServiceClientBuilder::write_id_column) of the write in it
+    /// proves that the write was applied, and an unchanged ETag that it was not applied so far. A row in the state that
+    /// the write leaves proves nothing, since another program may have written the same values. Use it where an insert,
+    /// a delete or a table serves as a lock.
+    WriteId,
+    /// Also a row in the state that an insert, a delete or an unconditional write leaves.
+    #[default]
+    MatchingState,
+    /// Also a row in the state that an update leaves which is conditional on an ETag. Use it for updates that may be
+    /// repeated without harm: two programs may compute the same value, and a counter would lose an increment.
+    MatchingUpdate,
 }
 
 /// Information about the response to a call. It is the whole result of a call that returns no data.
@@ -55,6 +83,86 @@ impl Deref for Written {
 
     fn deref(&self) -> &ResponseInfo {
         &self.response
+    }
+}
+
+/// The result of one operation of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationResult {
+    /// The entity's new version; `None` for a delete, and if the response lacks it. If the transaction's confirmation
+    /// is not [`Response`](crate::Confirmation::Response), this is the version that was read back, which may be of a
+    /// later write, as for [`Written::etag`](crate::Written::etag). The write id in one row proves the whole transaction, so
+    /// the other rows may have any later version.
+    pub etag: Option<ETag>,
+    /// The HTTP status of the operation.
+    pub status: u16,
+}
+
+/// The result of a transaction that was applied. Derefs to the information about the response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// The results of the operations, in their order.
+    pub operations: Vec<OperationResult>,
+    /// Information about the response; its status is 202.
+    pub response: ResponseInfo,
+}
+
+impl Deref for Committed {
+    type Target = ResponseInfo;
+
+    fn deref(&self) -> &ResponseInfo {
+        &self.response
+    }
+}
+
+/// Returns the results of writes that were found to be applied, with the current ETags of their rows. `request_id` is
+/// the service's id of the last attempt, which it refused.
+pub(crate) fn found(
+    request: &Request,
+    etags: Vec<Option<ETag>>,
+    confirmation: Confirmation,
+    request_id: Option<&str>,
+) -> Committed {
+    let done = StatusCode::NO_CONTENT.as_u16();
+    let is_transaction = request.operation == Operation::Transaction;
+    let status = if is_transaction { StatusCode::ACCEPTED.as_u16() } else { done };
+    let request_id = request_id.map(str::to_owned);
+    let operations = etags.into_iter().map(|etag| OperationResult { etag, status: done });
+    Committed {
+        operations: operations.collect(),
+        response: ResponseInfo { status, request_id, confirmation },
+    }
+}
+
+/// Returns the result of a write that leaves one row.
+pub(crate) fn written(result: Result<Committed, Error>) -> Result<Written, Error> {
+    let Committed { operations, response } = result?;
+    let etag = operations.into_iter().find_map(|operation| operation.etag);
+    let etag = etag.ok_or_else(|| {
+        Error::unexpected_reply("the row that was read back has no ETag")
+            .with_outcome(Outcome::Applied)
+    })?;
+    Ok(Written { etag, response })
+}
+
+/// Returns the result of a write that leaves no row.
+pub(crate) fn done(result: Result<Committed, Error>) -> Result<ResponseInfo, Error> {
+    Ok(result?.response)
+}
+
+/// Returns `false` if the write failed with one of these error codes, and no earlier attempt of it can be the cause.
+pub(crate) fn done_unless(
+    result: Result<Committed, Error>,
+    code: fn(&ErrorCode) -> bool,
+) -> Result<bool, Error> {
+    match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.outcome() != Outcome::Unknown && error.code().is_some_and(code) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
     }
 }
 

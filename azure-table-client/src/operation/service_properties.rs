@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use http::Method;
 
-use super::{Reply, Request};
+use super::{Reply, Request, Success};
 use crate::error::Error;
 use crate::wire::Operation;
 pub use crate::wire::service_properties::{Logging, Metrics};
-use crate::wire::xml_tree::{Document, Element, InvalidXml};
+use crate::wire::xml_tree::{Element, InvalidXml, XmlWriter};
 
 const MAX_RULES: usize = 5;
 const MAX_DAYS: u16 = 365;
@@ -79,7 +79,8 @@ pub(crate) fn get() -> Request {
 
 pub(crate) fn set(properties: &ServiceProperties) -> Result<Request, Error> {
     check(properties)?;
-    Ok(request(Operation::SetServiceProperties, Method::PUT).xml(write(properties)))
+    let request = request(Operation::SetServiceProperties, Method::PUT).xml(write(properties));
+    Ok(Request { success: Success::Accepted, ..request })
 }
 
 pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServiceProperties, Error> {
@@ -128,7 +129,7 @@ fn check_rule(rule: &CorsRule) -> Result<(), Error> {
 }
 
 fn write(properties: &ServiceProperties) -> Vec<u8> {
-    let mut document = Document::new();
+    let mut document = XmlWriter::new();
     document.element(ROOT, |document| {
         if let Some(logging) = properties.logging {
             document.element("Logging", |document| logging.write(document));
@@ -151,7 +152,7 @@ fn write(properties: &ServiceProperties) -> Vec<u8> {
     document.into_bytes()
 }
 
-fn write_rule(document: &mut Document, rule: &CorsRule) {
+fn write_rule(document: &mut XmlWriter, rule: &CorsRule) {
     document.leaf("AllowedOrigins", &rule.allowed_origins.join(","));
     document.leaf("AllowedMethods", &rule.allowed_methods.join(","));
     document.leaf("MaxAgeInSeconds", &rule.max_age.as_secs().to_string());

@@ -6,11 +6,8 @@
 
 use http::{Method, header};
 
-use super::committed::{self, Committed};
-use super::page_token::PageToken;
-use super::{Reply, Request, query};
-use crate::edm::FromEdm;
-use crate::entity::{Columns, DecodeError, ReadRow, Row};
+use super::cursor::PageToken;
+use super::{Committed, Reply, Request, Success, TableNames, done_unless, query};
 use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, Protocol, encoding, headers};
 
@@ -20,6 +17,7 @@ pub(crate) fn create(protocol: Protocol, table: &str) -> Result<Request, Error> 
     protocol.dialect().check_own_table_name(table)?;
     let request = Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
         .payload(protocol, protocol.format().write_table_name(table));
+    let request = Request { success: Success::Created, ..request };
     if !protocol.has_preferences() {
         return Ok(request);
     }
@@ -28,12 +26,16 @@ pub(crate) fn create(protocol: Protocol, table: &str) -> Result<Request, Error> 
 
 pub(crate) fn delete(protocol: Protocol, table: &str) -> Result<Request, Error> {
     protocol.dialect().check_own_table_name(table)?;
-    Ok(Request::new(Operation::DeleteTable, table, Method::DELETE, encoding::table_resource(table)))
+    let path = encoding::table_resource(table);
+    let request = Request::new(Operation::DeleteTable, table, Method::DELETE, path);
+    Ok(Request { success: Success::Done, ..request })
 }
 
 pub(crate) fn get(protocol: Protocol, table: &str) -> Result<Request, Error> {
     protocol.dialect().check_table_name(table)?;
-    Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
+    let request =
+        Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table));
+    Ok(Request { success: Success::Table, ..request })
 }
 
 pub(crate) fn list(
@@ -55,6 +57,15 @@ pub(crate) fn list(
     Ok(request)
 }
 
+/// Whether the table exists in the state that the operation leaves; `None` of an operation on something else.
+pub(crate) const fn is_left_by(operation: Operation) -> Option<bool> {
+    match operation {
+        Operation::CreateTable => Some(true),
+        Operation::DeleteTable => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether creating a table failed because it exists.
 pub(crate) fn already_exists(code: &ErrorCode) -> bool {
     *code == ErrorCode::TableAlreadyExists
@@ -68,12 +79,12 @@ pub(crate) fn not_found(code: &ErrorCode) -> bool {
 /// Returns `true` if this call created the table, `false` if it existed. A table that is still
 /// being deleted is an error.
 pub(crate) fn created_if_not_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
-    committed::done_unless(result, already_exists)
+    done_unless(result, already_exists)
 }
 
 /// Returns `false` if there was no such table to delete.
 pub(crate) fn deleted_if_exists(result: Result<Committed, Error>) -> Result<bool, Error> {
-    committed::done_unless(result, not_found)
+    done_unless(result, not_found)
 }
 
 /// Returns `false` if there is no such table.
@@ -95,22 +106,5 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
         Ok(()) => Ok(true),
         Err(error) if error.code().is_some_and(not_found) => Ok(false),
         Err(error) => Err(error),
-    }
-}
-
-/// Reads the names of tables, whose rows have the format of entities.
-pub(crate) struct TableNames;
-
-impl<T: FromEdm> ReadRow<T> for TableNames {
-    fn columns(&self) -> Columns {
-        Columns::new(&["TableName"])
-    }
-
-    fn keeps_others(&self) -> bool {
-        false
-    }
-
-    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
-        row.property(0)
     }
 }

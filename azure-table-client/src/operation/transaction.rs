@@ -5,17 +5,18 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 mod response;
-mod single;
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use http::{HeaderValue, Method, header};
 use uuid::Uuid;
 
 use super::entity::{self, Write};
-use super::{Header, Request, Target, Wrote};
+use super::{Header, Request, Success, Target, Wrote};
 use crate::IfMatch;
+use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
@@ -23,7 +24,6 @@ use crate::wire::multipart::{Writer, header_lines, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
 pub(crate) use response::committed;
-pub(crate) use single::in_batch;
 
 pub(super) const PATH: &str = "/$batch";
 
@@ -53,7 +53,7 @@ pub(crate) struct Batch {
 
 /// The beginning of an operation.
 #[derive(Clone, Copy)]
-struct Head<'o> {
+struct OperationHead<'o> {
     method: &'o Method,
     header: Option<&'o Header>,
     has_body: bool,
@@ -156,7 +156,8 @@ impl Batch {
         let (partition_key, row_key) = entity::valid_keys(self.protocol(), entity)?;
         let keys = (&*partition_key, &*row_key);
         let header = write.header(self.protocol())?;
-        let head = Head { method: &write.method(), header: header.as_ref(), has_body: true };
+        let head =
+            OperationHead { method: &write.method(), header: header.as_ref(), has_body: true };
         if self.write_id.is_none() && id.is_none() && self.target.write_id.is_some() {
             self.write_id = Some(self.target.clock.random_id().map_err(Error::from)?);
         }
@@ -209,7 +210,7 @@ impl Batch {
     }
 
     fn push_body(&mut self, request: &Request, key: &EntityKey) -> Result<Range<usize>, Refused> {
-        let head = Head {
+        let head = OperationHead {
             method: &request.method,
             header: request.header.as_ref(),
             has_body: !request.body.is_empty(),
@@ -246,7 +247,7 @@ impl Batch {
     /// refused operation changes nothing.
     fn add(
         &mut self,
-        head: Head<'_>,
+        head: OperationHead<'_>,
         (partition_key, row_key): (&str, &str),
         path: impl FnOnce(&mut Vec<u8>, &Target),
         body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,
@@ -350,7 +351,7 @@ impl Batch {
         Writer::new(&mut self.body, &self.outer).close();
         let request =
             batch_request(Operation::Transaction, &self.target.table, &self.outer, self.body)?;
-        Ok(Request { writes: self.writes, ..request })
+        Ok(Request { success: Success::Committed, writes: self.writes, ..request })
     }
 }
 
@@ -365,6 +366,53 @@ fn batch_request(
         Error::invalid_input("the boundary of a batch is not a valid header").with_source(error)
     })?;
     Ok(request)
+}
+
+/// Returns the request in a batch of its own.
+pub(crate) fn in_batch(
+    request: &Request,
+    protocol: Protocol,
+    base: &str,
+    clock: &SharedClock,
+) -> Result<Request, Error> {
+    let whole = if request.is_write() { write_in_batch } else { read_in_batch };
+    whole(request, protocol, base, clock)
+}
+
+fn write_in_batch(
+    write: &Request,
+    protocol: Protocol,
+    base: &str,
+    clock: &SharedClock,
+) -> Result<Request, Error> {
+    let (table, base, clock) = (Arc::from(&*write.resource), Arc::from(base), Arc::clone(clock));
+    let mut batch = Batch::new(Target { table, base, protocol, write_id: None, clock });
+    batch.push(write).map_err(|refused| Error::from(refused).at_index(None))?;
+    let (operation, success) = (write.operation, write.success);
+    Ok(Request { operation, success, ..batch.finish()? })
+}
+
+fn read_in_batch(
+    read: &Request,
+    protocol: Protocol,
+    base: &str,
+    clock: &SharedClock,
+) -> Result<Request, Error> {
+    let boundary = format!("batch_{}", clock.random_id()?);
+    let mut target = read.path.clone();
+    if !read.query.as_str().is_empty() {
+        target.push('?');
+        target.push_str(read.query.as_str());
+    }
+    let accept = protocol.format().accept();
+    let headers =
+        [(&header::ACCEPT, &accept), (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0])];
+    let mut body = Vec::with_capacity(512 + target.len());
+    let mut batch = Writer::new(&mut body, &boundary);
+    batch.request(&read.method, [base, &target], None, headers, &[]);
+    batch.close();
+    let request = batch_request(read.operation, &read.resource, &boundary, body)?;
+    Ok(Request { selects: read.selects, needs_types: read.needs_types, ..request })
 }
 
 #[cfg(test)]

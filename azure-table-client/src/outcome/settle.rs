@@ -1,20 +1,26 @@
-//! Sending a write, and settling whether it was applied.
+//! Sending a write, and settling whether it was applied: the rows of a write without a confirmation are read back, and it is
+//! judged by what they hold.
 
+use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderValue, StatusCode, header};
+use tracing::debug;
 
-use super::evidence::{Verdict, judge_without_id};
-use super::open::{Doubtful, Judged, accepted, open, reading};
+use super::evidence::{Evidence, Found, Judgment, SentWrite, Verdict, judge, judge_without_id};
 use super::{not_applied, unknown};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
+use crate::entity::{EntityKey, Lenient, ReadRow, Readable};
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
-use crate::operation::committed::{self, Committed};
-use crate::operation::{Proof, Reply, Request, Wrote, own, table, transaction};
-use crate::pipeline::{CallOptions, CallTrace, is_transient};
+use crate::filter::{Filter, QueryFilter};
+use crate::operation::cursor::PageCursor;
+use crate::operation::query::{self, QuerySpec, RowReads};
+use crate::operation::{Committed, Proof, Reply, Request, Wrote, found, table, transaction};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type, is_transient};
 use crate::wire::Operation;
 
 /// The shortest time for a read.
@@ -63,15 +69,15 @@ pub(crate) async fn settle(
     if proof == Proof::Response || !last.is_in_doubt(request) {
         return Err(last.into_error());
     }
-    let found = if last.is_done_by_state(request) {
+    let settled = if last.is_done_by_state(request) {
         Some((judge_without_id(true, proof), vec![None]))
     } else {
         read(core, request, options, &last).await
     };
-    match found {
+    match settled {
         Some((Verdict::Applied(confirmation), etags)) => {
             let request_id = last.error.request_id().filter(|_| last.has_response);
-            Ok(committed::found(request, etags, confirmation, request_id))
+            Ok(found(request, etags, confirmation, request_id))
         }
         Some((Verdict::NotApplied, _)) => Err(not_applied(last.into_error())),
         Some((Verdict::Unknown { matching_state }, _)) => {
@@ -109,7 +115,7 @@ async fn read_table(
     may_be_down: bool,
     options: &CallOptions,
 ) -> Option<Verdict> {
-    let exists_then = own::leaves_table(request.operation)?;
+    let exists_then = table::is_left_by(request.operation)?;
     let options = reading(options, may_be_down);
     let get = table::get(core.protocol, &request.resource).ok()?;
     let trace = core.trace(get.operation, &get.resource).expecting(Some(table::not_found));
@@ -137,7 +143,7 @@ impl Unconfirmed {
         let (open, date) = (reply.open, reply.headers.get(header::DATE).cloned());
         let results = match request.operation {
             Operation::Transaction => transaction::committed(reply, request),
-            _ => committed::single(reply, request),
+            _ => reply.committed(request),
         };
         results.map_err(|error| Self::new(error, true, open, date))
     }
@@ -222,7 +228,12 @@ impl Unconfirmed {
     /// is required.
     fn is_done_by_state(&self, request: &Request) -> bool {
         let code = self.error.code().filter(|_| self.has_response && self.open.is_some());
-        code.is_some_and(|code| own::is_done(request.operation, code))
+        code.is_some_and(|code| match request.operation {
+            Operation::CreateTable => table::already_exists(code),
+            Operation::DeleteTable => table::not_found(code),
+            Operation::Delete => code.is_missing_entity(),
+            _ => false,
+        })
     }
 
     /// Returns a time shortly before the write was first sent at `start`, by the clock of the service in its response.
@@ -232,5 +243,218 @@ impl Unconfirmed {
         let date = httpdate::parse_http_date(self.date.as_ref()?.to_str().ok()?).ok()?;
         let then = date.checked_sub(core.clock.since(start?))?.checked_sub(DIFFERENCE)?;
         EdmDateTime::from_system_time(then).ok()
+    }
+}
+
+/// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
+/// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
+/// most 30 seconds.
+const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
+
+/// A request that was sent and was not confirmed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doubtful<'r> {
+    pub(crate) request: &'r Request,
+    /// Its open attempts. One without any counts as applied if its write id is found: a proxy may have delivered it
+    /// twice.
+    pub(crate) open: Option<OpenWrite>,
+    /// A time, by the service's clock, before the first attempt.
+    pub(crate) since: Option<EdmDateTime>,
+}
+
+/// The judgment of each request, and the rows that the primary holds now.
+pub(crate) struct Judged {
+    pub(crate) judgments: Vec<Judgment>,
+    pub(crate) rows: HashMap<EntityKey, Found>,
+}
+
+/// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
+pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
+    // A shared access signature or a token may be valid for longer than that.
+    core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
+}
+
+/// Returns the proof that the program accepts: the setting of the call, or of the client.
+pub(crate) fn accepted(core: &ClientCore, options: &CallOptions) -> Proof {
+    options.proof.unwrap_or(core.settings.proof)
+}
+
+/// Reads the rows of writes in one partition, and judges each write. If the service `may_be_down`, the read is not
+/// retried. If only responses count, no row is read, and all verdicts are unknown.
+///
+/// # Errors
+/// The rows cannot be read.
+pub(crate) async fn open(
+    core: &ClientCore,
+    writes: &[Doubtful<'_>],
+    may_be_down: bool,
+    options: &CallOptions,
+) -> Result<Judged, Error> {
+    let proof = accepted(core, options);
+    if proof == Proof::Response {
+        let judgments = writes.iter().map(|write| not_compared(write.request)).collect();
+        return Ok(Judged { judgments, rows: HashMap::new() });
+    }
+    // An attempt that expires while the rows are read may be applied after its row was read.
+    let last_sent = |write: &Doubtful<'_>| write.open.and_then(|open| open.last_sent);
+    let is_expired = |write| last_sent(write).is_some_and(|at| is_expired(core, at));
+    let expired: Vec<_> = writes.iter().map(is_expired).collect();
+    let mut keys: Vec<_> =
+        writes.iter().flat_map(|it| &it.request.writes).map(|it| &it.key).collect();
+    keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
+    keys.dedup();
+    let table = writes.first().map_or("", |write| &write.request.resource);
+    let options = reading(options, may_be_down);
+    let rows = read_back(core, table, &keys, &options).await.inspect_err(|error| {
+        let (code, request_id) = (error_type(error), error.request_id());
+        debug!(code, request_id, "cannot read back whether a write was applied");
+    })?;
+    let judgment = |(write, is_expired)| judgment(core, write, is_expired, &rows, proof);
+    let judgments = writes.iter().zip(expired).map(judgment).collect();
+    Ok(Judged { judgments, rows })
+}
+
+/// The judgment of a request whose rows are not compared with its writes.
+fn not_compared(request: &Request) -> Judgment {
+    let verdict = Verdict::Unknown { matching_state: None };
+    Judgment { verdict, left: vec![false; request.writes.len()] }
+}
+
+fn judgment(
+    core: &ClientCore,
+    write: &Doubtful<'_>,
+    is_expired: bool,
+    rows: &HashMap<EntityKey, Found>,
+    proof: Proof,
+) -> Judgment {
+    let Doubtful { request, open, since } = *write;
+    let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
+        return not_compared(request);
+    };
+    let write_id = core.settings.write_id.as_deref();
+    let writes = &writes;
+    let evidence = Evidence { writes, rows, write_id, since, open, is_expired };
+    let judgment = judge(evidence, proof);
+    debug!(verdict = ?judgment.verdict, "read back whether a write was applied");
+    judgment
+}
+
+/// Reads the rows that are still in the state that a request left, in the order of its operations. Returns none if only
+/// responses count, since another program may have written a row in that state.
+pub(crate) async fn rows_left(
+    core: &ClientCore,
+    request: &Request,
+    options: &CallOptions,
+) -> Vec<Option<Found>> {
+    if accepted(core, options) == Proof::Response {
+        return Vec::new();
+    }
+    let writes = SentWrite::all_of(request, core.protocol.format()).unwrap_or_default();
+    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
+    let mut rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();
+    writes
+        .iter()
+        .map(|write| rows.remove(write.key()).filter(|row| write.is_left_in(row)))
+        .collect()
+}
+
+/// Returns the options of a read at the primary after a write with these options. If the service `may_be_down`, the read is
+/// not retried.
+fn reading(options: &CallOptions, may_be_down: bool) -> CallOptions {
+    let retry = if may_be_down { Some(RetryPolicy::none()) } else { options.retry.clone() };
+    // The secondary may lag behind.
+    CallOptions { primary_only: true, client_request_id: None, retry, ..options.clone() }
+}
+
+/// Returns the rows of one partition with these keys that the primary holds now. The deadline covers all requests.
+pub(crate) async fn read_back(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+) -> Result<HashMap<EntityKey, Found>, Error> {
+    // Without types, values cannot be compared.
+    let format = Some(core.protocol(options)?.typed().format());
+    let options = CallOptions { format, ..reading(options, false) };
+    let trace = core.trace(Operation::Query, table);
+    let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
+    let work = pin!(async {
+        let mut all = HashMap::with_capacity(keys.len());
+        let mut keys = keys;
+        while !keys.is_empty() {
+            let chunk;
+            (chunk, keys) = keys.split_at(fitting(core, keys));
+            read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
+        }
+        Ok(all)
+    });
+    let left = options.deadline.unwrap_or(core.deadline);
+    let late = || Error::timeout("no time is left to read back whether changes were applied");
+    core.clock.timeout(left, pin!(trace.run(work))).await.ok_or_else(late)?
+}
+
+/// Returns the number of keys that one query can list.
+fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
+    let fits = |count: usize| {
+        filter(&keys[..count]).is_none_or(|filter| {
+            core.allows_comparisons(&filter) && query::fits_in_url(&filter.to_string())
+        })
+    };
+    let mut count = keys.len();
+    while count > 1 && !fits(count) {
+        count = count.div_ceil(2);
+    }
+    count
+}
+
+fn filter(keys: &[&EntityKey]) -> Option<Filter> {
+    let rows = keys.iter().map(|key| key.row_key.as_str());
+    Filter::rows(&keys.first()?.partition_key, rows)
+}
+
+async fn read_chunk(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+    found: &mut HashMap<EntityKey, Found>,
+) -> Result<(), Error> {
+    let protocol = core.protocol(options)?;
+    let Some(filter) = filter(keys).map(QueryFilter::from).map(Arc::new) else { return Ok(()) };
+    let point = match keys {
+        [key] if query::is_read_by_path(key, filter.text()) => Some(*key),
+        _ => None,
+    };
+    let spec = QuerySpec { filter: Some(&filter), select: &[] };
+    let reader: Arc<dyn ReadRow<Readable>> = Arc::new(Lenient);
+    let rows = RowReads { reader: &reader, has_keys: false };
+    let mut cursor = PageCursor::start();
+    loop {
+        let mut request = match point {
+            Some(key) => query::point(protocol, table, key, &[])?,
+            None => query::query(protocol, table, spec, None, cursor.token())?,
+        };
+        request.needs_types = true;
+        let read = |reply| match point {
+            Some(_) => query::point_rows(reply, &request, &rows),
+            None => query::rows(reply, &request, &rows, &cursor, protocol.dialect()),
+        };
+        let mut page = core.read(&request, options, trace, read).await?;
+        trace.page(page.values.len());
+        let mut entities = Vec::<Readable>::new();
+        page.values.move_to(&mut entities, usize::MAX);
+        for Readable { entity, .. } in entities {
+            let etag = entity.etag().cloned();
+            let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
+            let timestamp = entity.timestamp();
+            let (key, properties) = entity.into_parts();
+            let properties = properties.into_iter().collect();
+            found.insert(key, Found { etag, timestamp, properties });
+        }
+        cursor.advance(page.next);
+        if cursor.is_over() {
+            return Ok(());
+        }
     }
 }

@@ -11,16 +11,13 @@ use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
 use tracing::Instrument as _;
 
-use super::failure::Failure;
-use super::location::{LocationMode, Route};
-use super::prepare::AttemptValues;
-use super::retry;
-use super::retrying::Retrying;
-use super::signing::Signing;
+use super::retry::{self, Failure};
+use super::retrying::{LocationMode, Retrying, Route};
+use super::signing::{AttemptValues, Signing};
 use super::trace::{AttemptTrace, CallTrace};
 use super::{CallOptions, Pipeline};
 use crate::error::{Error, OpenWrite, Outcome};
-use crate::operation::{Answer, Location, Reply, Request, Signed, is_of_another_request, own};
+use crate::operation::{Answer, Location, Reply, Request, Signed, is_of_another_request};
 use crate::wire::PayloadFormat;
 #[cfg(feature = "entra")]
 pub(super) use bearer::Bearer;
@@ -120,7 +117,7 @@ impl<'c> Attempts<'c> {
     pub(super) async fn next(&mut self) -> Result<Reply, Error> {
         loop {
             let failure = match self.send().await? {
-                Ok(answer) => {
+                Ok(mut answer) => {
                     if !answer.closes && !self.lacks_token() {
                         self.leave_open();
                     }
@@ -134,10 +131,7 @@ impl<'c> Attempts<'c> {
                         continue;
                     }
                     self.has_final_response = true;
-                    let dialect = self.pipeline.protocol.dialect();
-                    let id = &self.client_request_id;
-                    if let Some(error) = own::foreign(self.request, &answer, id, dialect) {
-                        self.leave_open();
+                    if let Some(error) = answer.foreign.take() {
                         return Err(self.failed(error).with_reply(answer.status, None));
                     }
                     #[cfg(feature = "entra")]
@@ -224,7 +218,8 @@ impl<'c> Attempts<'c> {
                 Failure::OfAnotherRequest
             }
             Some(Ok(response)) => {
-                let answer = Answer::of(self.request, response, pipeline.now());
+                let (now, dialect) = (pipeline.now(), pipeline.protocol.dialect());
+                let answer = Answer::of(self.request, id, response, now, dialect);
                 attempt.responded(&answer);
                 let is_transient = retry::is_transient(answer.status);
                 return Ok(if is_transient { Err(Failure::Response(answer)) } else { Ok(answer) });

@@ -75,7 +75,7 @@ impl Pipeline {
             target: TARGET,
             "azure_table.call",
             "otel.kind" = "client",
-            "otel.name" = %Name(operation, &table),
+            "otel.name" = %SpanName(operation, &table),
             "otel.status_code" = field::Empty,
             "db.system.name" = self.protocol.dialect().system(),
             "db.namespace" = endpoint.account(),
@@ -315,9 +315,9 @@ impl Drop for CallTrace<'_> {
 }
 
 /// A span's name by the conventions.
-struct Name<'n>(Operation, &'n str);
+struct SpanName<'n>(Operation, &'n str);
 
-impl fmt::Display for Name<'_> {
+impl fmt::Display for SpanName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str())?;
         if self.1.is_empty() { Ok(()) } else { write!(f, " {}", self.1) }

@@ -8,10 +8,10 @@ use super::source::PageRequest;
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode};
 use crate::filter::QueryFilter;
-use crate::operation::cursor::Cursor;
+use crate::operation::cursor::PageCursor;
+use crate::operation::query::ReadValues;
 use crate::operation::query::{self, QuerySpec, RowReads, Rows};
 use crate::operation::table;
-use crate::operation::values::ReadValues;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
@@ -41,7 +41,7 @@ pub(crate) struct PageFetcher {
 pub(super) struct PageRead {
     pub(super) slot: Slot,
     pub(super) request: PageRequest,
-    pub(super) cursor: Cursor,
+    pub(super) cursor: PageCursor,
     /// `$top`.
     pub(super) top: Option<u32>,
     /// Whether the keys of the rows are read too.

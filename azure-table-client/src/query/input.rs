@@ -8,14 +8,14 @@ use super::limits::PageLimits;
 use super::source::PageRequest;
 use crate::entity::{EntityKey, by_keys};
 use crate::error::Error;
-use crate::operation::cursor::{Cursor, Position};
-use crate::operation::values::{AnyVec, Values};
+use crate::operation::cursor::{PageCursor, Position};
+use crate::operation::query::{AnyVec, RowValues};
 
 /// A request with its buffered pages.
 pub(super) struct Input {
     pub(super) request: PageRequest,
     /// The position after the buffered pages.
-    pub(super) next: Cursor,
+    pub(super) next: PageCursor,
     pages: VecDeque<BufferedPage>,
     /// The last row that was read, if keys are read.
     last: Option<EntityKey>,
@@ -29,12 +29,12 @@ struct BufferedPage {
     request_id: Option<String>,
     /// The keys of the rows, if they were requested.
     keys: vec::IntoIter<EntityKey>,
-    values: Box<dyn Values>,
+    values: Box<dyn RowValues>,
 }
 
 impl Input {
     pub(super) fn new(request: PageRequest) -> Self {
-        let (next, pages) = (Cursor::start(), VecDeque::new());
+        let (next, pages) = (PageCursor::start(), VecDeque::new());
         Self { request, next, pages, last: None, has_failed: false }
     }
 
@@ -95,7 +95,7 @@ impl Input {
         let is_longer =
             |page: &BufferedPage| page.values.len() > limits.usable && page.top != limits.top;
         if self.pages.front().is_some_and(is_longer) {
-            self.next = Cursor::from(self.position());
+            self.next = PageCursor::from(self.position());
             self.pages.clear();
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::input::Input;
 use crate::entity::{EntityKey, by_keys};
-use crate::operation::values::AnyVec;
+use crate::operation::query::AnyVec;
 
 /// Merges the buffered rows by their keys, and moves up to `most` to the end of `to`, until an input needs a page. Returns
 /// their number. `after` is the last row that was returned: another input may return it too.

@@ -12,7 +12,7 @@ use super::fetch::{CheckedQuery, Fetched, PageFetcher, PageRead};
 use super::limits::{CONCURRENCY, ReadMode, RowLimits};
 use super::page::{Page, PageHead, QueryCost};
 use super::position::QueryId;
-use super::reader::{Reader, Window};
+use super::reader::{FetchWindow, Reader};
 use super::results::Results;
 use super::source::Source;
 use super::split::Sources;
@@ -20,7 +20,7 @@ use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
-use crate::operation::values::{AnyVec, ReadValues};
+use crate::operation::query::{AnyVec, ReadValues};
 use crate::pipeline::CallTrace;
 
 /// The pages of a query, one request each.
@@ -39,24 +39,26 @@ use crate::pipeline::CallTrace;
 /// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to
 /// one request for each part of the list, and one page of each part is held in memory. A query that resumes
 /// from a continuation reads these pages again.
+///
+/// `Pages` is `Send` and not `Sync`: a task may take it over, and tasks share it only behind a lock.
 pub struct Pages<T> {
     /// The error of the settings, for the first page; `None` after an error.
-    run: Result<Run, Option<Error>>,
+    run: Result<QueryRun, Option<Error>>,
     reader: Arc<dyn ReadValues>,
     rows: PhantomData<fn() -> T>,
 }
 
 /// A query that is read. It does not know the type of its rows, so that it is compiled once.
-pub(crate) struct Run {
+pub(crate) struct QueryRun {
     fetcher: Arc<PageFetcher>,
     reader: Reader,
     limits: RowLimits,
     /// The requests that stay in flight while the program uses a page.
-    window: Window<Pin<Box<dyn Future<Output = Fetched> + Send>>>,
+    window: FetchWindow<Pin<Box<dyn Future<Output = Fetched> + Send>>>,
 }
 
 impl<T: Send + 'static> Pages<T> {
-    pub(crate) fn new(run: Result<Run, Error>, reader: Arc<dyn ReadRow<T>>) -> Self {
+    pub(crate) fn new(run: Result<QueryRun, Error>, reader: Arc<dyn ReadRow<T>>) -> Self {
         Self { run: run.map_err(Some), reader: Arc::new(reader), rows: PhantomData }
     }
 
@@ -76,13 +78,13 @@ impl<T: Send + 'static> Pages<T> {
     /// The errors of [`Query`](crate::client::Query); a [continuation](crate::client::Query::start_at) of another query.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
         let mut entities = Vec::<T>::new();
-        let head = Run::next_of(&mut self.run, &self.reader, &mut entities).await?;
+        let head = QueryRun::next_of(&mut self.run, &self.reader, &mut entities).await?;
         Some(head.map(|head| head.with(entities)))
     }
 
     pub(crate) async fn collect(self) -> Result<Results<T>, Error> {
         let mut entities = Vec::<T>::new();
-        let cost = Run::collect(self.run, &self.reader, &mut entities).await?;
+        let cost = QueryRun::collect(self.run, &self.reader, &mut entities).await?;
         Ok(Results { entities, cost })
     }
 
@@ -95,7 +97,7 @@ impl<T: Send + 'static> Pages<T> {
     }
 }
 
-impl Run {
+impl QueryRun {
     /// Splits a query into its sources, and reads them.
     pub(crate) fn of(mut query: CheckedQuery) -> Result<Self, Error> {
         let sources = Sources::of(&query.fetcher.core, query.filter.take())?;
@@ -120,7 +122,7 @@ impl Run {
         let id = QueryId::of(dialect, &fetcher.table, texts, &fetcher.select);
         let reader = Reader::new(id, dialect, sources, mode, start)?;
         let limits = RowLimits::new(take, max_rows);
-        Ok(Self { fetcher: Arc::new(fetcher), reader, limits, window: Window::new() })
+        Ok(Self { fetcher: Arc::new(fetcher), reader, limits, window: FetchWindow::new() })
     }
 
     /// Adds the cost of preparing the query to that of its first page.
@@ -195,7 +197,7 @@ impl Run {
         to: &mut AnyVec,
     ) -> Option<Result<PageHead, Error>> {
         let fetcher = Arc::clone(&self.fetcher);
-        self.next_by(&mut Window::new(), to, |read| fetcher.fetch(read, reader, trace)).await
+        self.next_by(&mut FetchWindow::new(), to, |read| fetcher.fetch(read, reader, trace)).await
     }
 
     /// Reads the next page. Each request is a call of its own, and stays in flight while the program uses a page.
@@ -204,7 +206,7 @@ impl Run {
         reader: &Arc<dyn ReadValues>,
         to: &mut AnyVec,
     ) -> Option<Result<PageHead, Error>> {
-        let mut window = std::mem::replace(&mut self.window, Window::new());
+        let mut window = std::mem::replace(&mut self.window, FetchWindow::new());
         let fetcher = Arc::clone(&self.fetcher);
         let fetch = |read| {
             let request = Arc::clone(&fetcher).fetch_alone(read, Arc::clone(reader));
@@ -218,7 +220,7 @@ impl Run {
     /// Reads the next page by the requests in flight, and by those that `fetch` sends.
     async fn next_by<F: Future<Output = Fetched>>(
         &mut self,
-        window: &mut Window<F>,
+        window: &mut FetchWindow<F>,
         to: &mut AnyVec,
         fetch: impl Fn(PageRead) -> F,
     ) -> Option<Result<PageHead, Error>> {

@@ -11,11 +11,11 @@ use crate::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::cursor::{Cursor, Position};
-use crate::operation::values::AnyVec;
+use crate::operation::cursor::{PageCursor, Position};
+use crate::operation::query::AnyVec;
 
 /// Sources that are read together, with the rows that were read and not returned yet.
-pub(super) struct Part {
+pub(super) struct QueryPart {
     pub(super) kind: PartKind,
     /// The index of the first source.
     first_source: usize,
@@ -40,7 +40,7 @@ pub(super) enum PartKind {
     Merge,
 }
 
-impl Part {
+impl QueryPart {
     /// Returns the parts of a query.
     pub(super) fn of(dialect: Dialect, sources: &[Source]) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();
@@ -105,7 +105,7 @@ impl Part {
         self.read = self.at;
         let current = self.current();
         for (input, position) in self.inputs[current].iter_mut().zip(positions) {
-            input.next = Cursor::from(position);
+            input.next = PageCursor::from(position);
         }
         self.leave_finished();
     }

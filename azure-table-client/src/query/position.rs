@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
+use crate::operation::cursor::PageToken;
 use crate::operation::cursor::Position;
-use crate::operation::page_token::PageToken;
 
 /// The start of the next page of a query, for a later run of the same query, possibly in another process.
 ///
@@ -28,12 +28,12 @@ use crate::operation::page_token::PageToken;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,
-    progress: Progress,
+    progress: ReadPosition,
 }
 
 /// The position of a query in its sources. All rows of a source come before the rows of the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct ReadPosition {
     /// The index of the source.
     pub(super) source: usize,
     /// The last row that was returned, if the rows of several requests are merged.
@@ -71,7 +71,7 @@ impl QueryId {
     }
 
     /// Returns the continuation at this position.
-    pub(super) const fn continuation(self, progress: Progress) -> Continuation {
+    pub(super) const fn continuation(self, progress: ReadPosition) -> Continuation {
         Continuation { query: self, progress }
     }
 }
@@ -83,7 +83,7 @@ impl Continuation {
         self,
         query: QueryId,
         requests: impl FnOnce(usize) -> Option<usize>,
-    ) -> Result<Progress, Error> {
+    ) -> Result<ReadPosition, Error> {
         let Self { query: own, progress } = self;
         if own == query && requests(progress.source) == Some(progress.positions.len()) {
             return Ok(progress);
@@ -100,7 +100,7 @@ const FORM: &str = "2";
 /// Writes `2.<query>.<source>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Progress { source, after, positions } = &self.progress;
+        let ReadPosition { source, after, positions } = &self.progress;
         let query = URL_SAFE_NO_PAD.encode(self.query.0);
         let after = after.as_ref().map(|key| keys(&key.partition_key, Some(&key.row_key)));
         write!(f, "{FORM}.{query}.{source}.{}", after.unwrap_or_default())?;
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Option<Continuation> {
         }
     };
     let positions = parts.map(position).collect::<Option<Vec<_>>>()?;
-    let progress = Progress { source, after, positions };
+    let progress = ReadPosition { source, after, positions };
     (!progress.positions.is_empty()).then_some(Continuation { query: QueryId(query), progress })
 }
 
@@ -190,9 +190,9 @@ mod tests {
         QueryId::of(Dialect::AzureStorage, table, filters.iter().copied(), &select)
     }
 
-    fn at(partition_key: &str) -> Progress {
+    fn at(partition_key: &str) -> ReadPosition {
         let token = PageToken { partition_key: partition_key.to_owned(), row_key: None };
-        Progress { source: 7, after: None, positions: vec![Position::At(token)] }
+        ReadPosition { source: 7, after: None, positions: vec![Position::At(token)] }
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
             source: usize,
         ) {
             let after = after.map(EntityKey::from);
-            let continuation = id("T", &[], &[]).continuation(Progress { source, after, positions });
+            let continuation = id("T", &[], &[]).continuation(ReadPosition { source, after, positions });
             let text = continuation.to_string();
             prop_assert_eq!(&text.parse::<Continuation>().unwrap(), &continuation);
             let json = serde_json::to_string(&continuation).unwrap();

@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::QueryCost;
-use super::pages::{Pages, Run};
+use super::pages::{Pages, QueryRun};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
@@ -148,7 +148,7 @@ impl KeySearch<'_> {
         let filter = filter.map(QueryFilter::from);
         let fetcher = self.fetcher.clone();
         let query = CheckedQuery { fetcher, filter, take: Some(1), max_rows: None, start: None };
-        let pages = Pages::new(Run::of(query), Arc::new(KeyOf(self.property)));
+        let pages = Pages::new(QueryRun::of(query), Arc::new(KeyOf(self.property)));
         let mut found = pages.collect().await?;
         if let Ok(mut cost) = self.cost.lock() {
             *cost += found.cost;

@@ -11,17 +11,17 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::fetch::{Fetched, FetchedPage, PageRead, Slot};
 use super::limits::{PageLimits, ReadMode};
 use super::page::{PageHead, QueryCost};
-use super::part::{Part, PartKind};
-use super::position::{Continuation, Progress, QueryId};
+use super::part::{PartKind, QueryPart};
+use super::position::{Continuation, QueryId, ReadPosition};
 use super::source::{PageRequest, Source};
 use crate::Dialect;
 use crate::error::Error;
-use crate::operation::values::AnyVec;
+use crate::operation::query::AnyVec;
 
 /// The parts of a query, and the position in them.
 pub(super) struct Reader {
     id: QueryId,
-    parts: Vec<Part>,
+    parts: Vec<QueryPart>,
     /// The index of the first part that has rows left.
     at: usize,
     pub(super) mode: ReadMode,
@@ -32,12 +32,12 @@ pub(super) struct Reader {
 }
 
 /// The requests in flight.
-pub(super) struct Window<F> {
+pub(super) struct FetchWindow<F> {
     in_flight: FuturesUnordered<F>,
     slots: HashSet<Slot>,
 }
 
-impl<F> Window<F> {
+impl<F> FetchWindow<F> {
     pub(super) fn new() -> Self {
         Self { in_flight: FuturesUnordered::new(), slots: HashSet::new() }
     }
@@ -53,10 +53,10 @@ impl Reader {
     ) -> Result<Self, Error> {
         let requests = |source: usize| Some(sources.get(source)?.filters().len().max(1));
         let start = start.map(|start| start.of_query(id, requests)).transpose()?;
-        let parts = Part::of(dialect, sources);
+        let parts = QueryPart::of(dialect, sources);
         let cost = QueryCost::default();
         let mut reader = Self { id, parts, at: 0, mode, cost, request_id: None };
-        if let Some(Progress { source, after, positions }) = start {
+        if let Some(ReadPosition { source, after, positions }) = start {
             reader.at = reader.parts.partition_point(|part| !part.reaches(source));
             if let Some(part) = reader.parts.get_mut(reader.at) {
                 part.after = after;
@@ -80,13 +80,14 @@ impl Reader {
     /// Moves the rows of the next page to the end of `to`; `None` after the last part. Dropping the future loses no rows.
     pub(super) async fn next<F: Future<Output = Fetched>>(
         &mut self,
-        window: &mut Window<F>,
+        window: &mut FetchWindow<F>,
         limits: PageLimits,
         to: &mut AnyVec,
         fetch: impl Fn(PageRead) -> F,
     ) -> Option<Result<PageHead, Error>> {
         if !self.mode.keeps_reading
-            && let Some(Part { kind: PartKind::Scan, inputs, .. }) = self.parts.get_mut(self.at)
+            && let Some(QueryPart { kind: PartKind::Scan, inputs, .. }) =
+                self.parts.get_mut(self.at)
         {
             for input in inputs {
                 input.drop_longer(limits);
@@ -121,7 +122,7 @@ impl Reader {
     }
 
     /// The parts that have rows left, with their indexes.
-    fn unfinished(&self) -> impl Iterator<Item = (usize, &Part)> {
+    fn unfinished(&self) -> impl Iterator<Item = (usize, &QueryPart)> {
         self.parts.iter().enumerate().skip(self.at).filter(|(_, part)| !part.is_over())
     }
 
@@ -195,7 +196,7 @@ impl Reader {
     }
 
     fn leave_finished(&mut self) {
-        while self.parts.get(self.at).is_some_and(Part::is_over) {
+        while self.parts.get(self.at).is_some_and(QueryPart::is_over) {
             self.at += 1;
         }
     }
@@ -204,7 +205,7 @@ impl Reader {
     fn continuation(&self) -> Option<Continuation> {
         let part = self.parts.get(self.at)?;
         let (source, positions) = part.position();
-        Some(self.id.continuation(Progress { source, after: part.after.clone(), positions }))
+        Some(self.id.continuation(ReadPosition { source, after: part.after.clone(), positions }))
     }
 }
 

@@ -16,12 +16,12 @@ const ROWS_PER_QUERY: usize = CONCURRENCY;
 /// The sources of a query, in key order.
 pub(crate) struct Sources {
     pub(crate) all: Vec<Source>,
-    pub(crate) keys: Keys,
+    pub(crate) keys: QueriedKeys,
 }
 
 /// The keys that a filter can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum QueriedKeys {
     /// No key can meet the filter. It has no sources, so that nothing is sent.
     None,
     Listed(ListedKeys),
@@ -61,22 +61,23 @@ impl Sources {
     /// Splits a query by the keys that its filter lists, and by lists that are too long for one request.
     pub(crate) fn of(core: &ClientCore, filter: Option<QueryFilter>) -> Result<Self, Error> {
         let Some(filter) = filter else {
-            return Ok(Self { all: vec![Source::Scan(None)], keys: Keys::Unlisted });
+            return Ok(Self { all: vec![Source::Scan(None)], keys: QueriedKeys::Unlisted });
         };
         let tree = filter.tree();
-        let listed = Parts::listed(core, tree, RowReads::Alone)
-            .or_else(|error| Parts::listed(core, tree, RowReads::Grouped).map_err(|_| error));
+        let listed = FilterSources::listed(core, tree, ListedReads::Alone).or_else(|error| {
+            FilterSources::listed(core, tree, ListedReads::Grouped).map_err(|_| error)
+        });
         let (all, keys) = match listed? {
-            Some((all, listed)) => (all, Keys::Listed(listed)),
-            None => (Parts::unlisted(core, filter)?, Keys::Unlisted),
+            Some((all, listed)) => (all, QueriedKeys::Listed(listed)),
+            None => (FilterSources::unlisted(core, filter)?, QueriedKeys::Unlisted),
         };
-        let keys = if all.is_empty() { Keys::None } else { keys };
+        let keys = if all.is_empty() { QueriedKeys::None } else { keys };
         Ok(Self { all, keys })
     }
 
     /// Whether the filter lists keys.
     pub(crate) const fn are_listed(&self) -> bool {
-        matches!(self.keys, Keys::Listed(_))
+        matches!(self.keys, QueriedKeys::Listed(_))
     }
 
     /// The number of requests, if each has one page.
@@ -87,7 +88,7 @@ impl Sources {
 
 /// How listed rows with other conditions are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum RowReads {
+enum ListedReads {
     /// By a query each, if they are few; see [`ROWS_PER_QUERY`].
     Alone,
     /// By queries for as many rows as one request can list.
@@ -95,13 +96,13 @@ enum RowReads {
 }
 
 /// The sources so far.
-struct Parts<'c> {
+struct FilterSources<'c> {
     core: &'c ClientCore,
     sources: Vec<Source>,
     requests: usize,
 }
 
-impl<'c> Parts<'c> {
+impl<'c> FilterSources<'c> {
     const fn new(core: &'c ClientCore) -> Self {
         Self { core, sources: Vec::new(), requests: 0 }
     }
@@ -111,7 +112,7 @@ impl<'c> Parts<'c> {
     fn listed(
         core: &'c ClientCore,
         filter: &Filter,
-        reads: RowReads,
+        reads: ListedReads,
     ) -> Result<Option<(Vec<Source>, ListedKeys)>, Error> {
         let Some(partitions) = filter.listed_partitions(core.key_order()) else { return Ok(None) };
         let (mut parts, mut listed) = (Self::new(core), ListedKeys::NONE);
@@ -136,12 +137,12 @@ impl<'c> Parts<'c> {
 
     /// Whether each listed row of a partition is read alone: if no row has another condition, if the rows are few, or if
     /// no queries for several of them can be sent.
-    fn reads_alone(core: &'c ClientCore, partition: &ListedPartition, reads: RowReads) -> bool {
+    fn reads_alone(core: &'c ClientCore, partition: &ListedPartition, reads: ListedReads) -> bool {
         let is_point = |row: Filter| Plan::point_of(&row).is_some();
         if partition.rows().is_some_and(|mut rows| rows.all(is_point)) {
             return true;
         }
-        if reads == RowReads::Grouped {
+        if reads == ListedReads::Grouped {
             return false;
         }
         let mut groups = Self::new(core);

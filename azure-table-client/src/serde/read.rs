@@ -40,13 +40,13 @@ fn property(row: &mut Row<'_>, index: usize, ty: EdmType) -> Result<Option<EdmVa
 }
 
 /// Hands out the members of an entity.
-pub(super) struct Members<'a> {
+pub(super) struct EntityDeserializer<'a> {
     keys: Option<&'a EntityKey>,
     timestamp: Option<EdmDateTime>,
     properties: Vec<(&'static str, EdmValue)>,
 }
 
-impl<'a> Members<'a> {
+impl<'a> EntityDeserializer<'a> {
     pub(super) const fn new(
         keys: Option<&'a EntityKey>,
         timestamp: Option<EdmDateTime>,
@@ -70,7 +70,7 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de> Deserializer<'de> for Members<'_> {
+impl<'de> Deserializer<'de> for EntityDeserializer<'_> {
     type Error = Error;
 
     fn deserialize_struct<V: Visitor<'de>>(

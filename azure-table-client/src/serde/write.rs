@@ -12,24 +12,24 @@ use crate::entity::{EncodeError, PropertyWriter};
 use crate::key::KeyError;
 
 /// Receives the members of a struct or a map.
-pub(super) struct Members<'a, 'w> {
+pub(super) struct EntitySerializer<'a, 'w> {
     declared: &'static [(&'static str, EdmType)],
     partition_key: &'a str,
     row_key: &'a str,
     writer: &'a mut PropertyWriter<'w>,
     /// The member of a map whose value comes next.
-    next: Option<Member<'a>>,
+    next: Option<CurrentMember<'a>>,
 }
 
 #[derive(Clone, Copy)]
-enum Member<'a> {
+enum CurrentMember<'a> {
     Property(&'static str, EdmType),
     /// A key, and what it must be.
     Key(&'static str, &'a str),
     Timestamp,
 }
 
-impl<'a, 'w> Members<'a, 'w> {
+impl<'a, 'w> EntitySerializer<'a, 'w> {
     pub(super) fn new(
         declared: &'static [(&'static str, EdmType)],
         partition_key: &'a str,
@@ -39,15 +39,15 @@ impl<'a, 'w> Members<'a, 'w> {
         Self { declared, partition_key, row_key, writer, next: None }
     }
 
-    fn member(&self, name: &str) -> Result<Member<'a>, Error> {
+    fn member(&self, name: &str) -> Result<CurrentMember<'a>, Error> {
         match name {
-            "PartitionKey" => return Ok(Member::Key("PartitionKey", self.partition_key)),
-            "RowKey" => return Ok(Member::Key("RowKey", self.row_key)),
-            "Timestamp" => return Ok(Member::Timestamp),
+            "PartitionKey" => return Ok(CurrentMember::Key("PartitionKey", self.partition_key)),
+            "RowKey" => return Ok(CurrentMember::Key("RowKey", self.row_key)),
+            "Timestamp" => return Ok(CurrentMember::Timestamp),
             _ => {}
         }
         match self.declared.iter().find(|(declared, _)| *declared == name) {
-            Some(&(declared, ty)) => Ok(Member::Property(declared, ty)),
+            Some(&(declared, ty)) => Ok(CurrentMember::Property(declared, ty)),
             None => {
                 let reason = "PROPERTIES does not list it: add it there, or have serde skip it";
                 Err(Error::Value(ConvertError::Other(reason.to_owned())).of(name))
@@ -55,15 +55,19 @@ impl<'a, 'w> Members<'a, 'w> {
         }
     }
 
-    fn write<T: Serialize + ?Sized>(&mut self, member: Member<'_>, value: &T) -> Result<(), Error> {
+    fn write<T: Serialize + ?Sized>(
+        &mut self,
+        member: CurrentMember<'_>,
+        value: &T,
+    ) -> Result<(), Error> {
         match member {
-            Member::Timestamp => Ok(()),
-            Member::Property(name, ty) => {
+            CurrentMember::Timestamp => Ok(()),
+            CurrentMember::Property(name, ty) => {
                 let writer = &mut *self.writer;
                 let mut put = |value: EdmCow<'_>| Ok(writer.value(name, value)?);
                 value.serialize(Value::new(ty, &mut put)).map_err(|error| error.of(name))
             }
-            Member::Key(name, key) => {
+            CurrentMember::Key(name, key) => {
                 let mut found = None;
                 let mut put = |value: EdmCow<'_>| {
                     found = as_text(&value).map(str::to_owned);
@@ -91,7 +95,7 @@ fn as_text<'v>(value: &'v EdmCow<'_>) -> Option<&'v str> {
     }
 }
 
-impl SerializeStruct for Members<'_, '_> {
+impl SerializeStruct for EntitySerializer<'_, '_> {
     type Ok = ();
     type Error = Error;
 
@@ -108,7 +112,7 @@ impl SerializeStruct for Members<'_, '_> {
     }
 }
 
-impl SerializeMap for Members<'_, '_> {
+impl SerializeMap for EntitySerializer<'_, '_> {
     type Ok = ();
     type Error = Error;
 
@@ -152,7 +156,7 @@ macro_rules! no_entity {
     )*};
 }
 
-impl Serializer for Members<'_, '_> {
+impl Serializer for EntitySerializer<'_, '_> {
     type Ok = ();
     type Error = Error;
     type SerializeSeq = Impossible<(), Error>;

@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use super::{TransportError, TransportErrorKind};
 
 /// Collects the chunks of a body. Most bodies are a single chunk, which is not copied.
-pub(super) struct Body {
+pub(super) struct BoundedBody {
     limit: usize,
     /// The length that the response states, otherwise the limit.
     announced: usize,
@@ -13,7 +13,7 @@ pub(super) struct Body {
     joined: BytesMut,
 }
 
-impl Body {
+impl BoundedBody {
     /// A body of up to `limit` bytes, whose length is `announced` if the response states it.
     pub(super) fn new(announced: Option<u64>, limit: usize) -> Result<Self, TransportError> {
         let announced = announced.map_or(limit, |it| usize::try_from(it).unwrap_or(usize::MAX));
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     fn collect(announced: Option<u64>, chunks: &[&'static str]) -> Result<Bytes, TransportError> {
-        let mut body = Body::new(announced, 10)?;
+        let mut body = BoundedBody::new(announced, 10)?;
         for chunk in chunks {
             body.push(Bytes::from_static(chunk.as_bytes()))?;
         }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn memory_grows_with_the_bytes_received() {
         for (announced, most) in [(None, 64), (Some(1 << 26), 64), (Some(40), 40), (Some(3), 32)] {
-            let mut body = Body::new(announced, 1 << 26).unwrap();
+            let mut body = BoundedBody::new(announced, 1 << 26).unwrap();
             body.push(Bytes::from_static(&[0; 16])).unwrap();
             body.push(Bytes::from_static(&[0; 16])).unwrap();
             assert!((32..=most).contains(&body.joined.capacity()), "{announced:?}");

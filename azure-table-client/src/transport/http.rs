@@ -11,7 +11,7 @@ use reqwest::{Client, ClientBuilder, Proxy};
 use tokio::task::coop::consume_budget;
 use url::Url;
 
-use super::body::Body;
+use super::body::BoundedBody;
 use super::host_header::host_header;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
@@ -31,7 +31,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// credentials.
 pub struct HttpTransport {
     clients: Clients,
-    origins: Mutex<Vec<Origin>>,
+    origins: Mutex<Vec<OriginClient>>,
     max_response_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ const MAX_ORIGINS: usize = 16;
 
 /// A server to which requests were sent.
 #[derive(Clone)]
-struct Origin {
+struct OriginClient {
     scheme: Scheme,
     authority: Authority,
     /// Its URL, parsed once; requests add the path and the query.
@@ -61,7 +61,7 @@ struct Origin {
     client: Client,
 }
 
-impl Origin {
+impl OriginClient {
     fn is(&self, scheme: &Scheme, authority: &Authority) -> bool {
         self.authority.as_str() == authority.as_str() && self.scheme == *scheme
     }
@@ -142,7 +142,7 @@ impl HttpTransport {
         }
     }
 
-    fn origin(&self, uri: &Uri) -> Result<Origin, TransportError> {
+    fn origin(&self, uri: &Uri) -> Result<OriginClient, TransportError> {
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return Err(TransportError::new(
                 TransportErrorKind::Invalid,
@@ -165,12 +165,12 @@ impl HttpTransport {
             Clients::Custom(_) => None,
         };
         let (scheme, authority) = (scheme.clone(), authority.clone());
-        let origin = Origin { scheme, authority, base, host, client };
+        let origin = OriginClient { scheme, authority, base, host, client };
         self.remember(&origin);
         Ok(origin)
     }
 
-    fn remember(&self, origin: &Origin) {
+    fn remember(&self, origin: &OriginClient) {
         let mut origins = lock(&self.origins);
         // A concurrent request may have added it.
         let is_known = origins.iter().any(|it| it.is(&origin.scheme, &origin.authority));
@@ -180,7 +180,7 @@ impl HttpTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let Origin { base: mut url, host, client, .. } = self.origin(&request.uri)?;
+        let OriginClient { base: mut url, host, client, .. } = self.origin(&request.uri)?;
         url.set_path(request.uri.path());
         url.set_query(request.uri.query());
         let mut outgoing = reqwest::Request::new(request.method, url);
@@ -204,7 +204,7 @@ impl HttpTransport {
     }
 
     async fn read_body(&self, reply: &mut reqwest::Response) -> Result<Bytes, TransportError> {
-        let mut body = Body::new(reply.content_length(), self.max_response_bytes)?;
+        let mut body = BoundedBody::new(reply.content_length(), self.max_response_bytes)?;
         while let Some(chunk) = reply.chunk().await.map_err(of_reqwest)? {
             body.push(chunk)?;
             // A time limit takes effect between many small chunks too.

@@ -23,7 +23,7 @@ use hyper_util::client::proxy::matcher::Intercept;
 
 use self::connect::Connector;
 use self::connection::Connection;
-use self::pool::{Host, Pool};
+use self::pool::{Pool, PoolHost};
 use super::{
     DEFAULT_MAX_RESPONSE_BYTES, HttpRequest, HttpResponse, ResponseFuture, Transport,
     TransportError, TransportErrorKind,
@@ -123,7 +123,7 @@ impl HyperTransport {
         while let Some(mut connection) = host.take_idle() {
             match connection.exchange(message, self.max_response_bytes).await {
                 // The connection was closed while it was idle. Nothing was written to it.
-                Err(Failure::NotSent(unsent, _)) => message = *unsent,
+                Err(SendFailure::NotSent(unsent, _)) => message = *unsent,
                 exchanged => return self.finish(exchanged, connection, &host),
             }
         }
@@ -135,9 +135,9 @@ impl HyperTransport {
 
     fn finish(
         &self,
-        exchanged: Result<HttpResponse, Failure>,
+        exchanged: Result<HttpResponse, SendFailure>,
         connection: Connection,
-        host: &Arc<Host>,
+        host: &Arc<PoolHost>,
     ) -> Result<HttpResponse, TransportError> {
         let response = exchanged?;
         if connection.is_reusable() {
@@ -153,7 +153,7 @@ impl Default for HyperTransport {
     }
 }
 
-fn message(request: HttpRequest, host: &Host) -> Message {
+fn message(request: HttpRequest, host: &PoolHost) -> Message {
     let has_length = !request.body.is_empty();
     let mut message = Request::new(Full::new(request.body));
     let headers = message.headers_mut();
@@ -186,23 +186,23 @@ fn invalid(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Transp
 }
 
 /// The reason why an exchange has no response.
-enum Failure {
+enum SendFailure {
     /// The connection was closed before anything of the request was written to it.
     NotSent(Box<Message>, hyper::Error),
     Other(TransportError),
 }
 
-impl From<TransportError> for Failure {
+impl From<TransportError> for SendFailure {
     fn from(error: TransportError) -> Self {
         Self::Other(error)
     }
 }
 
-impl From<Failure> for TransportError {
-    fn from(failure: Failure) -> Self {
+impl From<SendFailure> for TransportError {
+    fn from(failure: SendFailure) -> Self {
         match failure {
-            Failure::NotSent(_, error) => Self::new(TransportErrorKind::Connect, error),
-            Failure::Other(error) => error,
+            SendFailure::NotSent(_, error) => Self::new(TransportErrorKind::Connect, error),
+            SendFailure::Other(error) => error,
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) enum Place {
 }
 
 /// A word that is valid in `#[table(...)]`.
-struct Key {
+struct AttributeKey {
     name: &'static str,
     value: Value,
     places: &'static [Place],
@@ -60,11 +60,11 @@ enum Value {
 }
 
 #[rustfmt::skip]
-const KEYS: [Key; 41] = {
+const KEYS: [AttributeKey; 41] = {
     use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, Newtype, ProjectedField, Projection, Set, Table};
     use Value::{Always, Fields, Index, Never, Optional};
-    const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> Key {
-        Key { name, value, places, elsewhere }
+    const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> AttributeKey {
+        AttributeKey { name, value, places, elsewhere }
     }
     const PROPERTY: &str = "is for a field that is a property: move it there";
     const VARIANT: &str = "is for a variant: move it there";
@@ -113,7 +113,7 @@ const KEYS: [Key; 41] = {
     ]
 };
 
-impl Key {
+impl AttributeKey {
     /// The key that `ident` is.
     ///
     /// A misspelled key counts as the corrected one, so that the mistake is not reported
@@ -211,7 +211,7 @@ pub(crate) enum ItemValue {
 /// A key, and its value if it has one.
 #[derive(Clone)]
 pub(crate) struct Item {
-    key: &'static Key,
+    key: &'static AttributeKey,
     ident: Ident,
     pub(crate) value: ItemValue,
 }
@@ -292,7 +292,7 @@ impl Items {
             return Err(syn::Error::new_spanned(literal, message));
         }
         let ident = input.call(Ident::parse_any)?;
-        let Some(key) = Key::of(&ident, place, errors) else {
+        let Some(key) = AttributeKey::of(&ident, place, errors) else {
             return Ok(());
         };
         let value = key.value(&ident, input, errors)?;

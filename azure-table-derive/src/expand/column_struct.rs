@@ -14,7 +14,7 @@ pub(super) struct Columns {
     pub(super) members: TokenStream,
 }
 
-pub(super) struct Column {
+pub(super) struct ColumnField {
     pub(super) name: Ident,
     pub(super) vis: Visibility,
     /// `None` for a column that documentation does not show.
@@ -25,7 +25,7 @@ pub(super) struct Column {
 
 pub(super) struct ColumnStruct<'a> {
     pub(super) input: &'a DeriveInput,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<ColumnField>,
     /// Whether the type of a column contains the entity itself, and not only a type that depends on it.
     pub(super) has_entity: bool,
     /// The constant with the fields, if values are columns of them.
@@ -52,7 +52,7 @@ impl ColumnStruct<'_> {
         let (own_impl, own_ty, own_where) = own.split_for_impl();
         // The compiler requires that each parameter is used.
         if !self.has_entity || !generics.params.is_empty() {
-            self.columns.push(Column {
+            self.columns.push(ColumnField {
                 name: format_ident!("__of"),
                 vis: Visibility::Inherited,
                 doc: None,

@@ -7,9 +7,9 @@ use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Type, Visibility, parse_quote};
 
 use super::body::{local, number};
-use super::column_struct::{Column, ColumnStruct, Columns};
+use super::column_struct::{ColumnField, ColumnStruct, Columns};
 use crate::attr::{Codec, ContainerAttrs};
-use crate::key_format::Form;
+use crate::key_format::KeyForm;
 use crate::kinds::Kinds;
 use crate::model::{Block, BlockKind, Body, Entity, Field, Key, KeyPiece, Property};
 use crate::rename::RenameRule;
@@ -53,7 +53,7 @@ pub(super) fn of_entity(
 pub(super) fn of_group(body: &Body<'_>, input: &DeriveInput, attrs: &ContainerAttrs) -> Columns {
     let mut columns = Vec::new();
     of_body(body, input, &mut columns);
-    columns.push(Column {
+    columns.push(ColumnField {
         name: format_ident!("__whole"),
         vis: Visibility::Inherited,
         doc: None,
@@ -77,7 +77,7 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
     let columns = kinds.variants.iter().map(|kind| {
         let ty = kind.ty;
         let name = RenameRule::Snake.apply_to_variant(&kind.ident.unraw().to_string());
-        Column {
+        ColumnField {
             name: syn::parse_str(&name).unwrap_or_else(|_| format_ident!("{name}_")),
             vis: parse_quote!(pub),
             doc: Some(format!("The columns of `{}`.", kind.ident)),
@@ -112,7 +112,7 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
     let name = format_ident!("kind");
     let kind = kind.filter(|_| columns.iter().all(|column| column.name != name));
     let has_entity = kind.is_some();
-    columns.extend(kind.map(|(ty, value)| Column {
+    columns.extend(kind.map(|(ty, value)| ColumnField {
         name,
         vis: parse_quote!(pub),
         doc: Some("The kind of the entity, which the discriminator property holds.".to_owned()),
@@ -134,9 +134,9 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
 }
 
 /// Adds the version, unless a property has the name.
-fn of_etag(name: Ident, columns: &mut Vec<Column>) {
+fn of_etag(name: Ident, columns: &mut Vec<ColumnField>) {
     if columns.iter().all(|column| column.name != name) {
-        columns.push(Column {
+        columns.push(ColumnField {
             name,
             vis: parse_quote!(pub),
             doc: Some("The version of the row, for projections.".to_owned()),
@@ -158,14 +158,14 @@ fn of_key(
     key: &Key<'_>,
     input: &DeriveInput,
     are_same: bool,
-) -> Option<Column> {
+) -> Option<ColumnField> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
     let is_named = key.is_single && !are_same;
     let name = if is_named { first.ident.clone() } else { key.ident("", "") };
     let (property, layout) = (key.name.property(), key.constant());
     let types = key.pieces.iter().filter_map(|piece| match piece {
-        KeyPiece::Part(Field { ty, .. }, Form::Digits { minuend: Some(_), .. }) => {
+        KeyPiece::Part(Field { ty, .. }, KeyForm::Digits { minuend: Some(_), .. }) => {
             Some(quote!(__table::Inverse<#ty>))
         }
         KeyPiece::Part(field, _) => Some(entity.part_type(field)),
@@ -177,7 +177,7 @@ fn of_key(
             Visibility::Restricted(_) => 1,
             Visibility::Inherited => 2,
         });
-    Some(Column {
+    Some(ColumnField {
         name,
         vis: narrowest.unwrap_or(Visibility::Inherited),
         doc: Some(format!("The {property}.")),
@@ -188,13 +188,13 @@ fn of_key(
 
 /// Adds a field for each part of a key that is not a column by itself. The compiler's message about its use names the
 /// column of the whole key.
-fn of_parts(key: &Key<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
+fn of_parts(key: &Key<'_>, input: &DeriveInput, columns: &mut Vec<ColumnField>) {
     let ty = format_ident!("{}Part", key.name.property());
     for part in key.parts() {
         if columns.iter().any(|column| column.name == *part.ident) {
             continue;
         }
-        columns.push(Column {
+        columns.push(ColumnField {
             name: part.ident.clone(),
             vis: visibility(input, part.ident),
             doc: None,
@@ -204,7 +204,7 @@ fn of_parts(key: &Key<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
     }
 }
 
-fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
+fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<ColumnField>) {
     for (at, property) in body.properties.iter().enumerate() {
         if is_unnamed(body, property) {
             continue;
@@ -212,7 +212,7 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
         let codec = codec(body, property);
         let name = &property.name;
         let (read, at) = (property.read_column(body, at), number(at));
-        columns.push(Column {
+        columns.push(ColumnField {
             name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
             vis: visibility(input, property.field.ident),
             doc: Some(format!("The property `{name}`.")),
@@ -224,12 +224,12 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
         let (doc, ty, value) = of_block(body, &at, block);
         let name = block.field.ident.clone();
         let vis = visibility(input, &name);
-        columns.push(Column { name, vis, doc: Some(doc.to_owned()), ty, value });
+        columns.push(ColumnField { name, vis, doc: Some(doc.to_owned()), ty, value });
     }
     if let Some(field) = &body.timestamp {
         let ty = field.ty;
         let compared = crate::model::inner_of_option(ty).unwrap_or(ty);
-        columns.push(Column {
+        columns.push(ColumnField {
             name: field.ident.clone(),
             vis: visibility(input, field.ident),
             doc: Some("The Timestamp.".to_owned()),

@@ -5,7 +5,7 @@ use syn::ext::IdentExt as _;
 use super::body::number;
 use super::fields::text_of;
 use super::{bounds, optional};
-use crate::key_format::Form;
+use crate::key_format::KeyForm;
 use crate::model::{Entity, Field, Key, KeyName, KeyPiece};
 
 /// `TypedKeys`, and the constructors of keys.
@@ -158,13 +158,13 @@ impl Key<'_> {
             KeyPiece::Part(Field { ident, ty }, form) => {
                 let (name, text) = (ident.unraw().to_string(), text_of(ty));
                 match form {
-                    Form::Plain => {
+                    KeyForm::Plain => {
                         quote!(<#ty as __table::KeyField>::TEXTS.plain(#name, #text))
                     }
-                    Form::Escaped => {
+                    KeyForm::Escaped => {
                         quote!(<#ty as __table::KeyField>::TEXTS.escaped(#name, #text))
                     }
-                    Form::Digits { width, minuend } => {
+                    KeyForm::Digits { width, minuend } => {
                         let minuend = optional(minuend.as_ref());
                         quote! {
                             <#ty as __table::NumberField>::TEXTS.digits(#name, #text, #width, #minuend)

@@ -10,7 +10,7 @@ use syn::spanned::Spanned as _;
 use super::Field;
 use crate::attr::{Item, KeyAttr};
 use crate::errors::Errors;
-use crate::key_format::{self, Form, Piece};
+use crate::key_format::{self, KeyForm, Piece};
 use crate::typo;
 
 /// The parts that a prefix can be made of.
@@ -35,7 +35,7 @@ pub(crate) struct Key<'a> {
 
 pub(crate) enum KeyPiece<'a> {
     Literal(String),
-    Part(Field<'a>, Form),
+    Part(Field<'a>, KeyForm),
 }
 
 impl<'a> Key<'a> {
@@ -109,7 +109,7 @@ impl<'a> KeySource<'a> {
         let mut used = HashSet::new();
         let Some(on_struct) = self.on_struct else {
             let field = self.on_field?;
-            let pieces = vec![KeyPiece::Part(field, Form::Plain)];
+            let pieces = vec![KeyPiece::Part(field, KeyForm::Plain)];
             return Some(Key {
                 name: self.name,
                 pieces,
@@ -146,7 +146,7 @@ impl<'a> KeySource<'a> {
                         pieces.push(KeyPiece::Literal("!".to_owned()));
                     }
                     let field = find(&name.unraw().to_string(), name.span(), errors)?;
-                    pieces.push(KeyPiece::Part(field, Form::Escaped));
+                    pieces.push(KeyPiece::Part(field, KeyForm::Escaped));
                 }
             }
             KeyAttr::Format(format) => {

@@ -9,7 +9,7 @@
 use super::token::TokenIdentity;
 use crate::failure::Failure;
 use crate::key::ordinal;
-use crate::location::Location;
+use crate::wire::Location;
 use crate::wire::{Operation, Permissions};
 
 /// The location and the access of an authenticated request.

@@ -10,8 +10,8 @@ use super::refused;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::failure::Failure;
 use crate::keys::AccountKeys;
-use crate::location::Location;
 use crate::request::{RawRequest, text};
+use crate::wire::Location;
 use crate::wire::headers::X_MS_DATE;
 
 static CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");

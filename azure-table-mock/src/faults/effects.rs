@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::random;
-use super::throttle::RateLimit;
+use super::throttle::ThrottleLimit;
 use crate::dialect::ServiceDialect;
 use crate::failure::Failure;
 use crate::transport::HttpResponse;
@@ -81,7 +81,7 @@ pub(super) enum FaultKind {
     DelayRequest(Duration),
     DelayReply(Duration),
     Replace(Replacement),
-    Throttle(RateLimit, Replacement),
+    Throttle(ThrottleLimit, Replacement),
     CutBody,
     DeliverTwice,
     SwapReply,

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::scope::{FaultSubject, Scope};
-use super::throttle::RateLimit;
+use super::throttle::ThrottleLimit;
 use crate::failure::{Failure, Stage};
 use crate::wire::Operation;
 
@@ -191,16 +191,16 @@ impl Fault {
     /// accepts a burst with the entities of one second. Each operation of a transaction counts as one entity.
     /// Queries do not count.
     pub const fn throttle(entities_per_second: u32) -> Self {
-        Self::limited(RateLimit::Partition(entities_per_second))
+        Self::limited(ThrottleLimit::Partition(entities_per_second))
     }
 
     /// 503 `ServerBusy` for requests beyond this many entities per second in all partitions of the account together.
     /// Bursts, transactions and queries count as for [`throttle`](Self::throttle).
     pub const fn throttle_account(entities_per_second: u32) -> Self {
-        Self::limited(RateLimit::Account(entities_per_second))
+        Self::limited(ThrottleLimit::Account(entities_per_second))
     }
 
-    const fn limited(limit: RateLimit) -> Self {
+    const fn limited(limit: ThrottleLimit) -> Self {
         let failure = ReplacementBody::Failure(Failure::server_busy());
         Self::new(FaultKind::Throttle(limit, Replacement::new(failure)))
     }

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::fault::Fault;
 use super::scope::Scope;
-use super::throttle::RateLimit;
+use super::throttle::ThrottleLimit;
 use super::{ActiveFault, AddedFault, Faults};
 use crate::error::Error;
 use crate::lock::lock;
 use crate::wire::Operation;
-use members::Members;
+use members::ObjectReader;
 
 /// The errors that have their own constructor.
 const ERRORS: [(&str, Fault); 4] = [
@@ -69,7 +69,7 @@ impl Faults<'_> {
         let (faults, seed) = match plan {
             Value::Array(faults) => (faults, None),
             Value::Object(plan) if plan.contains_key("faults") => {
-                let mut plan = Members::of(plan);
+                let mut plan = ObjectReader::of(plan);
                 let faults = plan.remove("faults");
                 let seed = plan.count("seed").map_err(invalid)?;
                 plan.end("the fault plan").map_err(invalid)?;
@@ -126,7 +126,7 @@ fn read(fault: Value) -> Result<Fault, String> {
     let Value::Object(object) = fault else {
         return Err("a fault is an object".into());
     };
-    let members = &mut Members::of(object);
+    let members = &mut ObjectReader::of(object);
     let kind = need(members.text("fault"), "fault")?;
     let mut fault = read_kind(&kind, members)?;
     if matches!(fault.kind, FaultKind::Replace(_) | FaultKind::Throttle(..)) {
@@ -150,7 +150,7 @@ fn read(fault: Value) -> Result<Fault, String> {
     members.end("a fault of this name").map(|()| fault)
 }
 
-fn read_kind(kind: &str, members: &mut Members) -> Result<Fault, String> {
+fn read_kind(kind: &str, members: &mut ObjectReader) -> Result<Fault, String> {
     if let Some((_, fault)) = ERRORS.into_iter().find(|(name, _)| *name == kind) {
         return Ok(fault);
     }
@@ -188,7 +188,7 @@ fn read_kind(kind: &str, members: &mut Members) -> Result<Fault, String> {
     })
 }
 
-fn read_status(members: &mut Members) -> Result<u16, String> {
+fn read_status(members: &mut ObjectReader) -> Result<u16, String> {
     let is_status = |value: &Value| {
         let status = value.as_u64().and_then(|status| u16::try_from(status).ok())?;
         StatusCode::from_u16(status).is_ok().then_some(status)
@@ -197,7 +197,7 @@ fn read_status(members: &mut Members) -> Result<u16, String> {
 }
 
 /// Reads the options of faults that send a response in place of the service's own.
-fn read_response(mut fault: Fault, members: &mut Members) -> Result<Fault, String> {
+fn read_response(mut fault: Fault, members: &mut ObjectReader) -> Result<Fault, String> {
     if members.flag("without_body")? {
         fault = fault.without_body();
     }
@@ -217,7 +217,7 @@ fn read_response(mut fault: Fault, members: &mut Members) -> Result<Fault, Strin
     }
 }
 
-fn read_scope(mut fault: Fault, members: &mut Members) -> Result<Fault, String> {
+fn read_scope(mut fault: Fault, members: &mut ObjectReader) -> Result<Fault, String> {
     let names = match members.remove("on") {
         None => Vec::new(),
         Some(Value::Array(names)) => names,
@@ -298,8 +298,8 @@ fn write_kind(kind: &FaultKind, members: &mut Map<String, Value>) {
         FaultKind::Throttle(limit, replacement) => {
             write_response(replacement, members);
             let (name, rate) = match limit {
-                RateLimit::Partition(rate) => ("throttle", rate),
-                RateLimit::Account(rate) => ("throttle_account", rate),
+                ThrottleLimit::Partition(rate) => ("throttle", rate),
+                ThrottleLimit::Account(rate) => ("throttle_account", rate),
             };
             (name, Some(("entities_per_second", json!(rate))))
         }

@@ -7,7 +7,7 @@ use super::scope::FaultSubject;
 
 /// The entities per second that a partition or the account accepts.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum RateLimit {
+pub(super) enum ThrottleLimit {
     Partition(u32),
     Account(u32),
 }
@@ -27,18 +27,18 @@ impl Buckets {
     /// Removes the entities of a request from its bucket. Returns `false` if the bucket holds too few.
     pub(super) fn take(
         &mut self,
-        limit: RateLimit,
+        limit: ThrottleLimit,
         subject: &FaultSubject,
         now: SystemTime,
     ) -> bool {
         let Some((partition, _)) = subject.keys.first() else { return true };
         let entities = f64::from(u32::try_from(subject.keys.len()).unwrap_or(u32::MAX));
         let (per_second, key) = match limit {
-            RateLimit::Partition(per_second) => {
+            ThrottleLimit::Partition(per_second) => {
                 let table = subject.table.clone().unwrap_or_default().to_ascii_lowercase();
                 (per_second, (table, partition.clone()))
             }
-            RateLimit::Account(per_second) => (per_second, Default::default()),
+            ThrottleLimit::Account(per_second) => (per_second, Default::default()),
         };
         let capacity = f64::from(per_second);
         let bucket = self.0.entry(key).or_insert(Bucket { left: capacity, updated: now });
@@ -74,7 +74,7 @@ mod tests {
         let mut buckets = Buckets::default();
         let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
         let mut take = |partition, entities, ms| {
-            buckets.take(RateLimit::Partition(100), &subject(partition, entities), at(ms))
+            buckets.take(ThrottleLimit::Partition(100), &subject(partition, entities), at(ms))
         };
         assert!(take("p", 60, 0) && take("p", 40, 0) && !take("p", 1, 0));
         assert!(take("q", 100, 0), "another partition");
@@ -90,19 +90,20 @@ mod tests {
     #[test]
     fn a_request_larger_than_the_bucket_passes_and_owes_the_rest() {
         let mut buckets = Buckets::default();
-        let limit = RateLimit::Partition(50);
+        let limit = ThrottleLimit::Partition(50);
         let mut take =
             |s, n| buckets.take(limit, &subject("p", n), UNIX_EPOCH + Duration::from_secs(s));
         assert!(take(0, 100) && !take(1, 1) && take(2, 50));
-        let nothing = RateLimit::Partition(0);
+        let nothing = ThrottleLimit::Partition(0);
         assert!(!Buckets::default().take(nothing, &subject("p", 1), UNIX_EPOCH));
     }
 
     #[test]
     fn the_partitions_of_an_account_share_its_limit() {
         let mut buckets = Buckets::default();
-        let mut take =
-            |partition| buckets.take(RateLimit::Account(100), &subject(partition, 50), UNIX_EPOCH);
+        let mut take = |partition| {
+            buckets.take(ThrottleLimit::Account(100), &subject(partition, 50), UNIX_EPOCH)
+        };
         assert!(take("p") && take("q") && !take("r"));
     }
 }

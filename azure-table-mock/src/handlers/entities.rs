@@ -11,7 +11,7 @@ use crate::check::{check_keys, check_properties};
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::filter::PlanKind;
-use crate::payload::Item;
+use crate::payload::PayloadItem;
 use crate::reply::ResponseDraft;
 use crate::request::{EntityBody, EntityPath, Resource};
 use crate::row::StoredKey;
@@ -39,7 +39,7 @@ pub(super) fn get(
     *scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
     let entity = row.ok_or_else(Failure::resource_not_found)?;
     let payload = exchange.payload(table.name(), select.as_ref());
-    let body = payload.one(Item::Entity(key.0, &entity));
+    let body = payload.one(PayloadItem::Entity(key.0, &entity));
     let mut reply = ResponseDraft::with_body(StatusCode::OK, exchange.format, body);
     reply.text_header(header::ETAG, entity.version.etag_in(core.rules.dialect));
     Ok(reply)
@@ -143,7 +143,7 @@ pub(super) fn reply_to_write(
 ) -> ResponseDraft {
     let mut reply = match written {
         AppliedWrite { key, row: Some(row) } if inserts => {
-            exchange.body_of_creation(table, Item::Entity(&key.partition, row))
+            exchange.body_of_creation(table, PayloadItem::Entity(&key.partition, row))
         }
         _ => ResponseDraft::no_content(),
     };
@@ -163,7 +163,7 @@ pub(super) fn put_headers_of_write(
 ) {
     let AppliedWrite { key, row: Some(row) } = written else { return };
     if inserts {
-        let item = Item::Entity(&key.partition, row);
+        let item = PayloadItem::Entity(&key.partition, row);
         exchange.put_headers_of_creation(table, item, &mut put);
     }
     put(&header::ETAG, &row.version.etag_in(exchange.request.dialect));

@@ -16,7 +16,7 @@ use crate::store::{Cell, ComparedValue, StoredEntity, compare};
 /// operator. The documentation states that "the service ignores the entity" for `eq`, `gt` and `ge`. For
 /// `ne`, `lt` and `le` the sources contradict each other, so the mock uses the same rule for all six.
 pub(super) struct Matcher<'f> {
-    condition: Condition<'f>,
+    condition: CompiledFilter<'f>,
     /// The compared properties. A [`Compared::Property`] is an index in this list.
     names: Names<&'f str>,
     /// The cost of a row in units of [`Work`].
@@ -24,7 +24,7 @@ pub(super) struct Matcher<'f> {
     dialect: ServiceDialect,
 }
 
-enum Condition<'f> {
+enum CompiledFilter<'f> {
     Compare(Compared, CompareOp, ComparedValue<'f>),
     All(Vec<Self>),
     Any(Vec<Self>),
@@ -41,7 +41,7 @@ enum Compared {
 
 /// The values that a matcher compares in some consecutive rows, one column for each of its names.
 #[derive(Default)]
-pub(super) struct Columns {
+pub(super) struct ColumnCells {
     pub(super) columns: Vec<Arc<[Cell]>>,
     /// The index of the first row in the columns.
     pub(super) first: usize,
@@ -49,13 +49,13 @@ pub(super) struct Columns {
 
 impl<'f> Matcher<'f> {
     pub(super) fn new(filter: &'f Filter, dialect: ServiceDialect) -> Self {
-        let (condition, names) = (Condition::Never, Names::default());
+        let (condition, names) = (CompiledFilter::Never, Names::default());
         let mut matcher = Self { condition, names, cost: 1, dialect };
         matcher.condition = matcher.condition_of(filter);
         matcher
     }
 
-    fn condition_of(&mut self, filter: &'f Filter) -> Condition<'f> {
+    fn condition_of(&mut self, filter: &'f Filter) -> CompiledFilter<'f> {
         let mut all = |filters: &'f [Filter]| {
             filters.iter().map(|one| self.condition_of(one)).collect::<Vec<_>>()
         };
@@ -66,12 +66,12 @@ impl<'f> Matcher<'f> {
             Filter::IsTrue { 0: property, .. } => {
                 self.comparison(property, CompareOp::Eq, &EdmValue::Boolean(true))
             }
-            Filter::Constant { 0: true, .. } => Condition::All(Vec::new()),
-            Filter::And { 0: filters, .. } => Condition::All(all(filters)),
-            Filter::Or { 0: filters, .. } => Condition::Any(all(filters)),
-            Filter::Not { 0: inner, .. } => Condition::Not(Box::new(self.condition_of(inner))),
+            Filter::Constant { 0: true, .. } => CompiledFilter::All(Vec::new()),
+            Filter::And { 0: filters, .. } => CompiledFilter::All(all(filters)),
+            Filter::Or { 0: filters, .. } => CompiledFilter::Any(all(filters)),
+            Filter::Not { 0: inner, .. } => CompiledFilter::Not(Box::new(self.condition_of(inner))),
             // `false`, and a filter that is nested too deeply.
-            _ => Condition::Never,
+            _ => CompiledFilter::Never,
         }
     }
 
@@ -80,7 +80,7 @@ impl<'f> Matcher<'f> {
         property: &'f str,
         op: CompareOp,
         literal: &'f EdmValue,
-    ) -> Condition<'f> {
+    ) -> CompiledFilter<'f> {
         // A comparison reads at most the literal.
         self.cost += match literal {
             EdmValue::String(text) => 1 + Work::of_bytes(8 * text.len()),
@@ -90,11 +90,11 @@ impl<'f> Matcher<'f> {
         let compared = match property {
             "PartitionKey" => Compared::PartitionKey,
             "RowKey" => Compared::RowKey,
-            "Timestamp" if !self.dialect.compares_timestamps() => return Condition::Never,
+            "Timestamp" if !self.dialect.compares_timestamps() => return CompiledFilter::Never,
             "Timestamp" => Compared::Timestamp,
             name => Compared::Property(self.names.add(name)),
         };
-        Condition::Compare(compared, op, ComparedValue::new(literal))
+        CompiledFilter::Compare(compared, op, ComparedValue::new(literal))
     }
 
     pub(super) fn names(&self) -> &Names<&'f str> {
@@ -132,7 +132,7 @@ impl<'f> Matcher<'f> {
         &self,
         partition_key: &str,
         row: &StoredEntity,
-        (columns, at): (&Columns, usize),
+        (columns, at): (&ColumnCells, usize),
     ) -> bool {
         self.condition.holds(&|compared, op, literal| {
             let order = match compared {
@@ -165,7 +165,7 @@ fn holds(op: CompareOp, order: Option<Ordering>) -> bool {
     order.is_some_and(|order| op.holds(order))
 }
 
-impl Condition<'_> {
+impl CompiledFilter<'_> {
     fn holds(&self, compare: &impl Fn(&Compared, CompareOp, &ComparedValue<'_>) -> bool) -> bool {
         match self {
             Self::Compare(compared, op, literal) => compare(compared, *op, literal),
@@ -229,7 +229,7 @@ mod tests {
             let member = row.properties().member(name);
             [member.map_or(Cell::MISSING, |member| Cell::of(&member))].into()
         });
-        let columns = Columns { columns: cells.collect(), first: 0 };
+        let columns = ColumnCells { columns: cells.collect(), first: 0 };
         let matches = matcher.matches("p", &row, (&columns, 0));
         assert!(matcher.for_all("p", (&row, &row)).is_none_or(|all| all == matches), "{text}");
         matches

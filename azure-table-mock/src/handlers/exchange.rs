@@ -6,7 +6,7 @@ use crate::authorize::Grant;
 use crate::core::{Core, ServiceClock};
 use crate::failure::Failure;
 use crate::faults::Effects;
-use crate::payload::{BaseUrl, Item, Payload, Writer};
+use crate::payload::{BaseUrl, Payload, PayloadItem, PayloadWriter};
 use crate::reply::{ResponseDraft, headers_of_creation};
 use crate::request::{ParsedRequest, Preference, RequestProtocol};
 use crate::select::Select;
@@ -54,7 +54,7 @@ impl<'a> Exchange<'a> {
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
         Payload {
             dialect: self.request.dialect,
-            writer: Writer::new(self.request.dialect, self.format),
+            writer: PayloadWriter::new(self.request.dialect, self.format),
             base_url: &self.base_url,
             set,
             select,
@@ -63,7 +63,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The reply to an operation that created an item of this set.
-    pub(super) fn created(&self, set: &str, item: Item<'_>) -> ResponseDraft {
+    pub(super) fn created(&self, set: &str, item: PayloadItem<'_>) -> ResponseDraft {
         let mut reply = self.body_of_creation(set, item);
         self.put_headers_of_creation(set, item, |name, value| {
             reply.text_header(name.clone(), value);
@@ -72,7 +72,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The same reply without its headers.
-    pub(super) fn body_of_creation(&self, set: &str, item: Item<'_>) -> ResponseDraft {
+    pub(super) fn body_of_creation(&self, set: &str, item: PayloadItem<'_>) -> ResponseDraft {
         if self.preference == Preference::ReturnNoContent {
             return ResponseDraft::no_content();
         }
@@ -84,7 +84,7 @@ impl<'a> Exchange<'a> {
     pub(super) fn put_headers_of_creation(
         &self,
         set: &str,
-        item: Item<'_>,
+        item: PayloadItem<'_>,
         put: impl FnMut(&HeaderName, &str),
     ) {
         let url = self.request.dialect.url_in_header(self.payload(set, None).url(item));

@@ -2,9 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::evaluate::{Columns, Matcher};
+use super::evaluate::{ColumnCells, Matcher};
 use super::scan::columns;
-use crate::payload::{Item, Payload};
+use crate::payload::{Payload, PayloadItem};
 use crate::room::Room;
 use crate::row::StoredKey;
 use crate::step::Work;
@@ -20,7 +20,7 @@ const MEMBERS_BYTES: usize = 384;
 /// The unit in which a page requests room from its host.
 const ROOM_STEP: usize = 16 * 1024;
 
-pub(super) struct Page<'p> {
+pub(super) struct PageBuilder<'p> {
     payload: &'p Payload<'p>,
     matcher: Option<&'p Matcher<'p>>,
     /// The largest number of rows.
@@ -38,7 +38,7 @@ pub(super) struct Page<'p> {
     pub(super) rows: Option<Vec<(usize, StoredKey)>>,
 }
 
-impl<'p> Page<'p> {
+impl<'p> PageBuilder<'p> {
     pub(super) fn new(
         payload: &'p Payload<'p>,
         matcher: Option<&'p Matcher<'p>>,
@@ -130,7 +130,7 @@ impl<'p> Page<'p> {
         let mut compared = range.clone();
         let columns = match matcher {
             Some(matcher) => columns(chunk, &mut compared, matcher, &mut self.work).await,
-            None => Columns::default(),
+            None => ColumnCells::default(),
         };
         let cost = matcher.map_or(1, Matcher::cost);
         for at in range {
@@ -157,7 +157,7 @@ impl<'p> Page<'p> {
         if let Some(rows) = &mut self.rows {
             rows.push((offset, StoredKey::new(partition_key, row.row_key())));
         }
-        self.payload.push(&mut self.body, Item::Entity(partition_key, row), self.found == 0);
+        self.payload.push(&mut self.body, PayloadItem::Entity(partition_key, row), self.found == 0);
         if self.body.len() > MAX_PAGE_BYTES && self.found > 0 {
             self.body.truncate(offset);
             return self.end_before(partition_key, row);

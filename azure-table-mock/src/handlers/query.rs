@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
-use super::page::Page;
+use super::page::PageBuilder;
 use super::promote;
 use super::scan::{Partitions, range};
 use super::syntax;
@@ -65,7 +65,7 @@ pub(super) async fn query(
     let matcher = filter.as_ref().map(|filter| Matcher::new(filter, core.rules.dialect));
     let page_end = exchange.effects.and_then(|effects| effects.page_end);
     let room = exchange.request.raw.room;
-    let mut page = Page::new(&payload, matcher.as_ref(), top, room, page_end.is_some());
+    let mut page = PageBuilder::new(&payload, matcher.as_ref(), top, room, page_end.is_some());
     let is_past = |keys: (&str, &str)| plan.is_past(keys.0, keys.1) || granted.is_past(keys);
     'scan: for Snapshot { partition_key, rows } in Partitions::from(&table, start.0) {
         let start = if *partition_key == *start.0 { start.1 } else { "" };
@@ -81,7 +81,7 @@ pub(super) async fn query(
         // A page with some of its rows would look complete.
         return Err(Failure::table_not_found());
     }
-    let Page { mut body, found, scanned, mut next, rows, .. } = page;
+    let PageBuilder { mut body, found, scanned, mut next, rows, .. } = page;
     // The tokens of the service advance: a page that starts at a row contains it.
     let rows = rows.unwrap_or_default();
     let starts_at_row = rows.first().is_some_and(|(_, key)| Some(key) == token.as_ref());
@@ -118,7 +118,7 @@ fn start<'k>(token: Option<&'k StoredKey>, plan: &'k Plan<'_>) -> (&'k str, &'k 
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::evaluate::Columns;
+    use super::super::evaluate::ColumnCells;
     use super::*;
     use crate::dialect::ServiceDialect;
     use crate::edm::EdmDateTime;
@@ -153,7 +153,7 @@ mod tests {
         ) {
             let plan = Plan::of(Some(&filter));
             let stored = RowText::new(&row, &vec![]).written_at(EdmDateTime::MIN);
-            let columns = Columns::default();
+            let columns = ColumnCells::default();
             if Matcher::new(&filter, ServiceDialect::AzureStorage).matches(&partition, &stored, (&columns, 0)) {
                 let starts = by_keys(plan.start(), (&partition, &row)).is_le();
                 prop_assert!(starts && !plan.is_past(&partition, &row), "{filter}");

@@ -3,7 +3,7 @@
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-use super::evaluate::{Columns, Matcher};
+use super::evaluate::{ColumnCells, Matcher};
 use crate::key::ordinal;
 use crate::step::Work;
 use crate::store::{Cell, RowChunk, Snapshot, Table};
@@ -70,11 +70,11 @@ pub(super) async fn columns(
     rows: &mut Range<usize>,
     matcher: &Matcher<'_>,
     work: &mut Work,
-) -> Columns {
+) -> ColumnCells {
     let names = matcher.names().list();
     let kept: Option<Vec<_>> = names.iter().map(|name| chunk.column(name)).collect();
     if let Some(columns) = kept {
-        return Columns { columns, first: 0 };
+        return ColumnCells { columns, first: 0 };
     }
     let mut columns = vec![vec![Cell::MISSING; rows.len()]; names.len()];
     work.add(columns.len() * rows.len() / 8);
@@ -98,5 +98,5 @@ pub(super) async fn columns(
             chunk.keep_column(name, Arc::clone(cells));
         }
     }
-    Columns { columns, first: rows.start }
+    ColumnCells { columns, first: rows.start }
 }

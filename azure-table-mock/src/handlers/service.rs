@@ -11,11 +11,11 @@ use http::StatusCode;
 
 use crate::core::Core;
 use crate::failure::Failure;
-use crate::location::Location;
 use crate::reply::ResponseDraft;
 use crate::request::RawRequest;
 use crate::service_properties::ServiceProperties;
 use crate::store::JournalEntry;
+use crate::wire::Location;
 use crate::wire::headers;
 use crate::xml;
 

@@ -12,7 +12,7 @@ use super::token;
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::limits::PAGE_ENTITIES;
-use crate::payload::Item;
+use crate::payload::PayloadItem;
 use crate::reply::ResponseDraft;
 use crate::request::BelowTable;
 use crate::step::Work;
@@ -32,7 +32,7 @@ pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<ResponseDra
     let table = store.create(&name, core.clock.now())?;
     core.log(|| JournalEntry::created(table));
     drop(store);
-    Ok(exchange.created(TABLES, Item::Table(&name)))
+    Ok(exchange.created(TABLES, PayloadItem::Table(&name)))
 }
 
 pub(super) fn get(
@@ -43,7 +43,7 @@ pub(super) fn get(
     core.rules.dialect.check_table_name_in_url(name)?;
     let store = core.store.at(exchange.grant.location, core.clock.now());
     let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
-    let body = exchange.payload(TABLES, None).one(Item::Table(table.name()));
+    let body = exchange.payload(TABLES, None).one(PayloadItem::Table(table.name()));
     Ok(ResponseDraft::with_body(StatusCode::OK, exchange.format, body))
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Respons
     let cut = exchange.effects.and_then(|effects| effects.page_end?.of(page.len()));
     let cut = cut.map(|cut| cut.max(usize::from(starts_at_table))).filter(|cut| *cut < page.len());
     for (index, table) in page.iter().take(cut.unwrap_or(top)).enumerate() {
-        payload.push(&mut body, Item::Table(table.name()), index == 0);
+        payload.push(&mut body, PayloadItem::Table(table.name()), index == 0);
     }
     payload.close_page(&mut body, cut.unwrap_or(page.len()) == 0);
     let mut reply = ResponseDraft::with_body(StatusCode::OK, exchange.format, body);

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::{Item, Payload};
+use super::{Payload, PayloadItem};
 use crate::edm::EdmType;
 use crate::failure::Failure;
 use crate::store::StoredEntity;
@@ -32,12 +32,12 @@ pub(super) fn close_page(out: &mut Vec<u8>, is_empty: bool) {
 }
 
 impl Payload<'_> {
-    pub(super) fn atom_one(&self, out: &mut Vec<u8>, item: Item<'_>) {
+    pub(super) fn atom_one(&self, out: &mut Vec<u8>, item: PayloadItem<'_>) {
         out.extend_from_slice(xml::DECLARATION);
         self.entry(out, item, true);
     }
 
-    pub(super) fn atom_push(&self, out: &mut Vec<u8>, item: Item<'_>) {
+    pub(super) fn atom_push(&self, out: &mut Vec<u8>, item: PayloadItem<'_>) {
         self.entry(out, item, false);
     }
 
@@ -54,12 +54,12 @@ impl Payload<'_> {
         let _ = write!(out, "<link rel=\"self\" title=\"{set}\" href=\"{set}\" />");
     }
 
-    fn entry(&self, out: &mut Vec<u8>, item: Item<'_>, is_root: bool) {
+    fn entry(&self, out: &mut Vec<u8>, item: PayloadItem<'_>, is_root: bool) {
         out.extend_from_slice(b"<entry");
         if is_root {
             self.push_namespaces(out);
         }
-        if let Item::Entity(_, entity) = item {
+        if let PayloadItem::Entity(_, entity) = item {
             out.extend_from_slice(b" m:etag=\"");
             push_attribute(out, &entity.version.etag());
             out.push(b'"');
@@ -82,10 +82,10 @@ impl Payload<'_> {
             self.type_name()
         );
         match item {
-            Item::Entity(partition_key, entity) => {
+            PayloadItem::Entity(partition_key, entity) => {
                 self.push_properties(out, partition_key, entity);
             }
-            Item::Table(name) => typed(out, "TableName", EdmType::String, name),
+            PayloadItem::Table(name) => typed(out, "TableName", EdmType::String, name),
         }
         out.extend_from_slice(b"</m:properties></content></entry>");
     }

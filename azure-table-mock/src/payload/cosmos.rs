@@ -3,7 +3,7 @@
 //! Unlike in Azure Storage, a time has seven digits after the point, the Timestamp is the last property, the
 //! metadata of a page follow its rows, and text outside of ASCII is not escaped.
 
-use super::{Item, Payload};
+use super::{Payload, PayloadItem};
 use crate::edm::EdmCow;
 use crate::json::push_member;
 use crate::row::Member;
@@ -15,16 +15,16 @@ pub(super) fn open_page(out: &mut Vec<u8>) {
 }
 
 impl Payload<'_> {
-    pub(super) fn cosmos_one(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
+    pub(super) fn cosmos_one(&self, out: &mut Vec<u8>, level: Metadata, item: PayloadItem<'_>) {
         out.push(b'{');
         match item {
-            Item::Entity(partition_key, entity) => {
+            PayloadItem::Entity(partition_key, entity) => {
                 self.links(out, level, item);
                 let path = format!("/{0}/$metadata#{0}/@Element", self.set);
                 self.metadata(out, level, &path);
                 self.entity(out, level, partition_key, entity);
             }
-            Item::Table(_) => {
+            PayloadItem::Table(_) => {
                 self.item(out, level, item);
                 self.metadata(out, level, &format!("/$metadata#{}/@Element", self.set));
             }
@@ -36,7 +36,7 @@ impl Payload<'_> {
         &self,
         out: &mut Vec<u8>,
         level: Metadata,
-        item: Item<'_>,
+        item: PayloadItem<'_>,
         is_first: bool,
     ) {
         out.extend_from_slice(if is_first { b"{" } else { b",{" });
@@ -50,11 +50,13 @@ impl Payload<'_> {
         close(out);
     }
 
-    fn item(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
+    fn item(&self, out: &mut Vec<u8>, level: Metadata, item: PayloadItem<'_>) {
         self.links(out, level, item);
         match item {
-            Item::Entity(partition_key, entity) => self.entity(out, level, partition_key, entity),
-            Item::Table(name) => push(out, "TableName", name),
+            PayloadItem::Entity(partition_key, entity) => {
+                self.entity(out, level, partition_key, entity);
+            }
+            PayloadItem::Table(name) => push(out, "TableName", name),
         }
     }
 
@@ -64,7 +66,7 @@ impl Payload<'_> {
         }
     }
 
-    fn links(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
+    fn links(&self, out: &mut Vec<u8>, level: Metadata, item: PayloadItem<'_>) {
         if level == Metadata::Full {
             let path = self.path(item);
             push_member(out, "odata.type", &self.type_name());

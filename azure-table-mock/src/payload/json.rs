@@ -1,6 +1,6 @@
 //! Bodies in JSON.
 
-use super::{Item, Payload};
+use super::{Payload, PayloadItem};
 use crate::failure::Failure;
 use crate::json::{push_member, push_text};
 use crate::select::Select;
@@ -17,7 +17,7 @@ pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {
 }
 
 impl Payload<'_> {
-    pub(super) fn json_one(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
+    pub(super) fn json_one(&self, out: &mut Vec<u8>, level: Metadata, item: PayloadItem<'_>) {
         self.open(out, level, "/@Element");
         self.members(out, level, item);
         out.push(b'}');
@@ -32,7 +32,7 @@ impl Payload<'_> {
         &self,
         out: &mut Vec<u8>,
         level: Metadata,
-        item: Item<'_>,
+        item: PayloadItem<'_>,
         is_first: bool,
     ) {
         out.extend_from_slice(if is_first { b"{" } else { b",{" });
@@ -51,15 +51,15 @@ impl Payload<'_> {
     }
 
     /// Writes the members of an item, without braces.
-    fn members(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
+    fn members(&self, out: &mut Vec<u8>, level: Metadata, item: PayloadItem<'_>) {
         let start = out.len();
         match item {
-            Item::Entity(partition_key, entity) => {
+            PayloadItem::Entity(partition_key, entity) => {
                 let version = entity.version.text();
                 self.annotations(out, level, item, Some(&version));
                 self.properties(out, level, partition_key, entity, &version);
             }
-            Item::Table(name) => {
+            PayloadItem::Table(name) => {
                 self.annotations(out, level, item, None);
                 push_member(out, "TableName", name);
             }
@@ -74,7 +74,7 @@ impl Payload<'_> {
         &self,
         out: &mut Vec<u8>,
         level: Metadata,
-        item: Item<'_>,
+        item: PayloadItem<'_>,
         version: Option<&VersionText>,
     ) {
         let path = (level == Metadata::Full).then(|| self.path(item));

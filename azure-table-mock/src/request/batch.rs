@@ -6,7 +6,7 @@ use super::headers::{Headers, OperationHeaders};
 use super::{ParsedRequest, RawRequest};
 use crate::core::Rules;
 use crate::failure::Failure;
-use crate::location::Location;
+use crate::wire::Location;
 use crate::wire::ServiceVersion;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::multipart::{HeaderLine, HeaderReader, Message, MultipartError, Part, Parts};

@@ -10,13 +10,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::content::{Content, SeedError};
-use super::parser::{Parser, parse};
+use super::content::{SeedContent, SeedError};
+use super::parser::{SeedParser, parse};
 use crate::xml;
 
 const TABLES: &str = "$TABLES_COLLECTION$";
 
-pub(super) fn read(parser: &mut Parser<'_>, text: &str, line: usize) -> Result<(), SeedError> {
+pub(super) fn read(parser: &mut SeedParser<'_>, text: &str, line: usize) -> Result<(), SeedError> {
     let mut database: Map<String, Value> = parse(text, line)?;
     let Some(Value::Array(collections)) = database.remove("collections") else {
         return Err(SeedError::new(line, "the collections of Azurite are not an array"));
@@ -39,7 +39,7 @@ pub(super) fn read(parser: &mut Parser<'_>, text: &str, line: usize) -> Result<(
         };
         let table = parser.table(name, line)?;
         let owner = Some(parser.name(account));
-        parser.add(line, owner.clone(), &table, Content::Table);
+        parser.add(line, owner.clone(), &table, SeedContent::Table);
         if let Some(policies) = entry["tableAcl"].as_array().filter(|policies| !policies.is_empty())
         {
             parser.policies(owner.clone(), &table, &xml_of(policies), line)?;
@@ -54,7 +54,7 @@ pub(super) fn read(parser: &mut Parser<'_>, text: &str, line: usize) -> Result<(
 }
 
 fn add_row(
-    parser: &mut Parser<'_>,
+    parser: &mut SeedParser<'_>,
     account: Option<Arc<str>>,
     table: &Arc<str>,
     mut row: Value,

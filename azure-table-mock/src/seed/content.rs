@@ -43,21 +43,21 @@ use crate::store::RowChange;
 /// ```
 #[derive(Debug, Default)]
 pub struct Seed {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SeedItem>,
 }
 
 /// A table of a seed, or one of its rows or settings.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct SeedItem {
     pub(super) line: usize,
     pub(super) account: Option<Arc<str>>,
     /// Empty for the properties of the service.
     pub(super) table: Arc<str>,
-    pub(super) content: Content,
+    pub(super) content: SeedContent,
 }
 
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum SeedContent {
     /// The table exists.
     Table,
     Row(StoredKey, RowChange<'static>),
@@ -105,7 +105,7 @@ impl From<SeedError> for Error {
 impl Seed {
     /// Returns the number of rows.
     pub fn rows(&self) -> usize {
-        self.items.iter().filter(|item| matches!(item.content, Content::Row(..))).count()
+        self.items.iter().filter(|item| matches!(item.content, SeedContent::Row(..))).count()
     }
 
     /// Splits the seed into the parts of the accounts that it names. `None` is the part without an account.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::content::{Content, Item, SeedError};
+use super::content::{SeedContent, SeedError, SeedItem};
 use crate::dialect::ServiceDialect;
 use crate::edm::EdmDateTime;
 use crate::handlers::entity_with_keys;
@@ -17,17 +17,17 @@ use crate::request::RequestBody;
 use crate::store::{Precondition, RowChange, RowText, RowUpdate};
 
 /// The parser of one text.
-pub(super) struct Parser<'t> {
+pub(super) struct SeedParser<'t> {
     text: &'t str,
     pub(super) default_table: Option<Arc<str>>,
     /// An offset in the text and its line.
     lines: (usize, usize),
     /// The valid names of tables and the names of accounts, which most lines repeat.
     names: BTreeMap<Box<str>, Arc<str>>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SeedItem>,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> SeedParser<'t> {
     /// Rows without a table belong to `table`.
     pub(super) fn new(text: &'t str, table: Option<&str>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<'t> Parser<'t> {
     ) -> Result<(), SeedError> {
         let policies = Policies::read(text)
             .map_err(|failure| SeedError::new(line, format!("policies: {}", failure.message)))?;
-        self.add(line, account, table, Content::Policies(Arc::new(policies)));
+        self.add(line, account, table, SeedContent::Policies(Arc::new(policies)));
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
             Some(time) => RowChange::Restore(RowText::new(&key.row, &properties), time),
             None => RowChange::Update(RowUpdate::replace(&key.row, properties), Precondition::None),
         };
-        self.add(line, account, table, Content::Row(key, change));
+        self.add(line, account, table, SeedContent::Row(key, change));
         Ok(())
     }
 
@@ -91,9 +91,9 @@ impl<'t> Parser<'t> {
         line: usize,
         account: Option<Arc<str>>,
         table: &Arc<str>,
-        content: Content,
+        content: SeedContent,
     ) {
-        self.items.push(Item { line, account, table: Arc::clone(table), content });
+        self.items.push(SeedItem { line, account, table: Arc::clone(table), content });
     }
 
     /// Returns the name of a table, which must be valid in one of the dialects. The service checks it by its own.
@@ -121,7 +121,7 @@ impl<'t> Parser<'t> {
 
 /// The time of a row, from its ETag or its Timestamp. `None` if it has neither.
 fn time_of(entity: &str) -> Result<Option<EdmDateTime>, String> {
-    let Members(members) = serde_json::from_str(entity).map_err(|error| error.to_string())?;
+    let RawObject(members) = serde_json::from_str(entity).map_err(|error| error.to_string())?;
     let text = |name: &str| {
         let found = members.iter().find(|(known, _)| known == name);
         let text = found.filter(|(_, value)| value.get() != "null").map(|(_, value)| {
@@ -165,13 +165,13 @@ pub(super) fn without_place(error: &serde_json::Error) -> String {
 }
 
 /// The members of an object in their order. A name may occur twice.
-pub(super) struct Members<'d>(pub(super) Vec<(String, &'d RawValue)>);
+pub(super) struct RawObject<'d>(pub(super) Vec<(String, &'d RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for RawObject<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
+            type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -182,7 +182,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(RawObject(members))
             }
         }
         deserializer.deserialize_map(Object)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::azurite;
-use super::content::{Content, Seed, SeedError};
-use super::parser::{Members, Parser, parse, without_place};
+use super::content::{Seed, SeedContent, SeedError};
+use super::parser::{RawObject, SeedParser, parse, without_place};
 use crate::service_properties::ServiceProperties;
 
 impl Seed {
@@ -16,7 +16,7 @@ impl Seed {
     /// The text is malformed, a name is unknown, or a row is invalid by the rules of the service.
     pub fn read(text: &str, table: Option<&str>) -> Result<Self, SeedError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut parser = Parser::new(text, table);
+        let mut parser = SeedParser::new(text, table);
         for value in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
             let value =
                 value.map_err(|error| SeedError::new(error.line(), without_place(&error)))?;
@@ -26,7 +26,7 @@ impl Seed {
     }
 }
 
-impl<'t> Parser<'t> {
+impl<'t> SeedParser<'t> {
     /// Reads an object, or an array of objects. Arrays in arrays are refused.
     fn values(&mut self, value: &'t RawValue) -> Result<(), SeedError> {
         if !value.get().starts_with('[') {
@@ -42,7 +42,7 @@ impl<'t> Parser<'t> {
         if !text.starts_with('{') {
             return Err(SeedError::new(line, "the line is not a JSON object"));
         }
-        let Members(members) = parse(text, line)?;
+        let RawObject(members) = parse(text, line)?;
         let has = |name: &str| members.iter().any(|(known, _)| known == name);
         if has("collections") && has("databaseVersion") {
             return azurite::read(self, text, line);
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
     fn document(&mut self, table: &str, rows: &'t RawValue) -> Result<(), SeedError> {
         let line = self.line_of(rows);
         let table = self.table(table, line)?;
-        self.add(line, None, &table, Content::Table);
+        self.add(line, None, &table, SeedContent::Table);
         let rows: Vec<&RawValue> = parse(rows.get(), line)?;
         for (index, row) in rows.into_iter().enumerate() {
             let line = self.line_of(row);
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
             read.update(text.as_bytes(), None).map_err(|failure| {
                 SeedError::new(line, format!("service_properties: {}", failure.message))
             })?;
-            let content = Content::ServiceProperties(Arc::new(read));
+            let content = SeedContent::ServiceProperties(Arc::new(read));
             self.add(line, account.clone(), &Arc::from(""), content);
         }
         let Some(table) = table else {
@@ -113,7 +113,7 @@ impl<'t> Parser<'t> {
             return Err(SeedError::new(line, "the line names no table"));
         };
         let table = self.table(&table, line)?;
-        self.add(line, account.clone(), &table, Content::Table);
+        self.add(line, account.clone(), &table, SeedContent::Table);
         if let Some(text) = policies {
             self.policies(account.clone(), &table, text.as_bytes(), line)?;
         }

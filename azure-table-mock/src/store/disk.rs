@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use self::log::Log;
 pub(crate) use self::open_error::OpenError;
-use self::writer::{Compaction, Message, Writer};
+use self::writer::{Compaction, LogMessage, LogWriter};
 use super::{DiskStatus, JournalEntry, Store};
 use crate::dialect::ServiceDialect;
 use crate::lock::lock;
@@ -28,7 +28,7 @@ const LEAST_GROWTH: u64 = if cfg!(test) { 64 << 10 } else { 16 << 20 };
 #[derive(Debug)]
 pub(crate) struct Disk {
     queue: Mutex<Queue>,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<WriterProgress>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -44,11 +44,11 @@ struct Queue {
     /// The number of changes sent to the writer.
     added: u64,
     /// `None` tells the writer to stop.
-    to_writer: Option<Arc<Sender<Message>>>,
+    to_writer: Option<Arc<Sender<LogMessage>>>,
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct WriterProgress {
     /// The number of changes on disk.
     written: u64,
     commits: u64,
@@ -71,14 +71,14 @@ impl Disk {
         let store = Arc::new(RwLock::new(store));
         let (to_writer, messages) = channel();
         let to_writer = Arc::new(to_writer);
-        let (report, progress) = watch::channel(Progress::default());
+        let (report, progress) = watch::channel(WriterProgress::default());
         let compaction = Compaction {
             store: Arc::clone(&store),
             to_writer: Arc::downgrade(&to_writer),
             attempted: log.compacted(),
             running_from: None,
         };
-        let writer = Writer { log, report, pending: 0, has_failed: false, compaction };
+        let writer = LogWriter { log, report, pending: 0, has_failed: false, compaction };
         let writer = thread::Builder::new()
             .name("mock-table-data".to_owned())
             .spawn(move || writer.run(&messages))?;
@@ -91,7 +91,7 @@ impl Disk {
         queue.added += 1;
         if let Some(to_writer) = &queue.to_writer {
             // `written` reports a writer that has stopped.
-            let _ = to_writer.send(Message::Change(entry));
+            let _ = to_writer.send(LogMessage::Change(entry));
         }
     }
 
@@ -99,7 +99,7 @@ impl Disk {
     pub(crate) async fn written(&self) -> Result<(), DiskFailed> {
         let added = lock(&self.queue).added;
         let mut progress = self.progress.clone();
-        let is_decided = |state: &Progress| state.written >= added || state.failure.is_some();
+        let is_decided = |state: &WriterProgress| state.written >= added || state.failure.is_some();
         match progress.wait_for(is_decided).await {
             Ok(state) if state.written >= added => Ok(()),
             _ => Err(DiskFailed),

@@ -14,9 +14,9 @@ use super::disk::Opened;
 use super::snapshot::snapshot;
 use super::{Deleted, JournalEntry, Store};
 use crate::dialect::ServiceDialect;
-use crate::location::Location;
 use crate::lock::{lock, read, write};
 use crate::service_properties::ServiceProperties;
+use crate::wire::Location;
 
 /// The tables at the primary location, and the journal that copies each change to the disk and to the
 /// secondary location.

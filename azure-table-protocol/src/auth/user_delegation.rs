@@ -10,7 +10,7 @@ use super::shared_key::is_account_name;
 use super::{SasError, SharedKey, read_time};
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
-use crate::wire::xml_tree::{Document, Element, InvalidXml};
+use crate::wire::xml_tree::{Element, InvalidXml, XmlWriter};
 
 /// The default start of a key is earlier than now by this time, because clocks differ.
 const HEAD_START: Duration = Duration::from_secs(15 * 60);
@@ -277,7 +277,7 @@ pub struct KeyInfo {
 impl KeyInfo {
     /// The body of the request.
     pub fn write(&self) -> Vec<u8> {
-        let mut document = Document::new();
+        let mut document = XmlWriter::new();
         document.element("KeyInfo", |document| {
             document.leaf("Start", &self.start.trimmed().to_string());
             document.leaf("Expiry", &self.expiry.trimmed().to_string());

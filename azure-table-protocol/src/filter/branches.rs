@@ -22,7 +22,7 @@ impl Filter {
         let partitions = by_partition.listed()?;
         let of_partition = move |key: &str| {
             let condition = by_partition.condition(key);
-            let is_possible = !matches!(condition, Condition::Never);
+            let is_possible = !matches!(condition, BranchCondition::Never);
             is_possible.then(|| ListedPartition {
                 partition: Self::partition(key),
                 condition,
@@ -39,7 +39,7 @@ impl Filter {
 pub struct ListedPartition {
     partition: Filter,
     /// The condition on the rows of the partition.
-    condition: Condition,
+    condition: BranchCondition,
     order: KeyOrder,
 }
 
@@ -47,15 +47,15 @@ impl ListedPartition {
     /// Returns the filter for all rows of the partition.
     pub fn filter(&self) -> Filter {
         match &self.condition {
-            Condition::If(condition) => self.partition.clone() & condition.clone(),
-            Condition::Never | Condition::Always => self.partition.clone(),
+            BranchCondition::If(condition) => self.partition.clone() & condition.clone(),
+            BranchCondition::Never | BranchCondition::Always => self.partition.clone(),
         }
     }
 
     /// Returns a filter for each row that is listed, in key order; `None` if no rows are listed. Each filter states
     /// both keys. They are built one by one, because each may have a copy of the other conditions.
     pub fn rows(&self) -> Option<impl Iterator<Item = Filter>> {
-        let Condition::If(condition) = &self.condition else { return None };
+        let BranchCondition::If(condition) = &self.condition else { return None };
         let by_row = ByKey::of(condition, ROW_KEY, self.order);
         let rows = by_row.listed()?;
         Some(rows.into_iter().filter_map(move |key| {
@@ -91,9 +91,9 @@ impl<'f> ByKey<'f> {
     }
 
     /// Returns the condition on the rows whose key has this value.
-    fn condition(&self, value: &str) -> Condition {
+    fn condition(&self, value: &str) -> BranchCondition {
         let key = KeyValue { key: self.key, value, order: self.order };
-        Condition::all(self.conjuncts.iter().map(|one| one.with(key)))
+        BranchCondition::all(self.conjuncts.iter().map(|one| one.with(key)))
     }
 }
 
@@ -135,12 +135,12 @@ impl<'f> Conjunct<'f> {
     }
 
     /// Returns the condition on the rows whose key has this value.
-    fn with(&self, key: KeyValue<'_>) -> Condition {
+    fn with(&self, key: KeyValue<'_>) -> BranchCondition {
         match &self.alternatives {
             None => key.evaluate(self.filter),
             Some(list) => {
                 let listed = list.of_value.get(key.value).into_iter().flatten();
-                Condition::any(listed.chain(&list.of_any).map(|one| key.evaluate(one)))
+                BranchCondition::any(listed.chain(&list.of_any).map(|one| key.evaluate(one)))
             }
         }
     }
@@ -148,13 +148,13 @@ impl<'f> Conjunct<'f> {
 
 /// The condition on the rows with one value of a key.
 #[derive(Debug)]
-enum Condition {
+enum BranchCondition {
     Never,
     Always,
     If(Filter),
 }
 
-impl Condition {
+impl BranchCondition {
     /// Adds this condition to `keys`; returns `None` if no row meets it.
     fn added_to(self, keys: Filter) -> Option<Filter> {
         match self {
@@ -229,28 +229,28 @@ struct KeyValue<'k> {
 
 impl KeyValue<'_> {
     /// Evaluates the comparisons with the key.
-    fn evaluate(self, filter: &Filter) -> Condition {
+    fn evaluate(self, filter: &Filter) -> BranchCondition {
         match filter {
             Filter::Compare { property, op, literal: EdmValue::String(text) }
                 if property == self.key && self.order.decides(*op, text) =>
             {
                 if op.holds(ordinal(self.value, text)) {
-                    Condition::Always
+                    BranchCondition::Always
                 } else {
-                    Condition::Never
+                    BranchCondition::Never
                 }
             }
-            Filter::Constant(true) => Condition::Always,
-            Filter::Constant(false) => Condition::Never,
+            Filter::Constant(true) => BranchCondition::Always,
+            Filter::Constant(false) => BranchCondition::Never,
             Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
-                Condition::If(filter.clone())
+                BranchCondition::If(filter.clone())
             }
-            Filter::And(all) => Condition::all(all.iter().map(|one| self.evaluate(one))),
-            Filter::Or(any) => Condition::any(any.iter().map(|one| self.evaluate(one))),
+            Filter::And(all) => BranchCondition::all(all.iter().map(|one| self.evaluate(one))),
+            Filter::Or(any) => BranchCondition::any(any.iter().map(|one| self.evaluate(one))),
             Filter::Not(inner) => match self.evaluate(inner) {
-                Condition::Never => Condition::Always,
-                Condition::Always => Condition::Never,
-                Condition::If(filter) => Condition::If(!filter),
+                BranchCondition::Never => BranchCondition::Always,
+                BranchCondition::Always => BranchCondition::Never,
+                BranchCondition::If(filter) => BranchCondition::If(!filter),
             },
         }
     }

@@ -17,14 +17,14 @@ impl Filter {
         if *self == Self::Constant(false) {
             return true;
         }
-        let whole = Part { filter: self, is_negated: false };
+        let whole = FilterPart { filter: self, is_negated: false };
         Search { order, steps: 0 }.finds(Candidates::default(), whole)
     }
 }
 
 /// A filter that must match, or must not.
 #[derive(Clone, Copy)]
-struct Part<'f> {
+struct FilterPart<'f> {
     filter: &'f Filter,
     is_negated: bool,
 }
@@ -51,7 +51,7 @@ struct Candidates<'f> {
 }
 
 impl<'f> Candidates<'f> {
-    fn add(&mut self, Part { filter, is_negated }: Part<'f>, order: KeyOrder) {
+    fn add(&mut self, FilterPart { filter, is_negated }: FilterPart<'f>, order: KeyOrder) {
         match filter {
             Filter::Compare { property, op, literal: EdmValue::String(value) }
                 if is_key(property) && order.decides(*op, value) =>
@@ -72,7 +72,9 @@ impl<'f> Candidates<'f> {
                     self.lists.push(List { any, is_negated });
                 }
             }
-            Filter::Not(inner) => self.add(Part { filter: inner, is_negated: !is_negated }, order),
+            Filter::Not(inner) => {
+                self.add(FilterPart { filter: inner, is_negated: !is_negated }, order);
+            }
             Filter::Constant(value) => self.has_false |= *value == is_negated,
             Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {}
         }
@@ -80,7 +82,7 @@ impl<'f> Candidates<'f> {
 
     fn add_all(&mut self, filters: &'f [Filter], is_negated: bool, order: KeyOrder) {
         for filter in filters {
-            self.add(Part { filter, is_negated }, order);
+            self.add(FilterPart { filter, is_negated }, order);
         }
     }
 
@@ -122,7 +124,7 @@ struct Search {
 
 impl Search {
     /// Whether one of the candidates meets `part`; `true` if the search ends early.
-    fn finds<'f>(&mut self, mut candidates: Candidates<'f>, part: Part<'f>) -> bool {
+    fn finds<'f>(&mut self, mut candidates: Candidates<'f>, part: FilterPart<'f>) -> bool {
         candidates.add(part, self.order);
         if candidates.are_none() {
             return false;
@@ -133,7 +135,7 @@ impl Search {
             self.steps += 1 + candidates.lists.len() + candidates.excluded.len();
             self.steps > MAX_STEPS
                 || candidates.depth > MAX_LISTS
-                || self.finds(candidates.clone(), Part { filter, is_negated })
+                || self.finds(candidates.clone(), FilterPart { filter, is_negated })
         })
     }
 }

@@ -4,13 +4,13 @@ use std::fmt;
 
 use super::Filter;
 use super::LEVELS;
-use super::literal::Literal;
+use super::literal::LiteralText;
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare { property, op, literal } => {
-                write!(f, "{property} {} {}", op.as_str(), Literal(literal))
+                write!(f, "{property} {} {}", op.as_str(), LiteralText(literal))
             }
             Self::IsTrue(property) => f.write_str(property),
             Self::Constant(value) => write!(f, "{value}"),

@@ -15,19 +15,19 @@ impl Filter {
         row_key: Option<&str>,
         order: KeyOrder,
     ) -> bool {
-        Keys { partition_key, row_key, order }.decide(self) == Some(false)
+        KnownKeys { partition_key, row_key, order }.decide(self) == Some(false)
     }
 }
 
 /// The keys of a row, in the order in which its service compares them.
 #[derive(Clone, Copy)]
-struct Keys<'k> {
+struct KnownKeys<'k> {
     partition_key: Option<&'k str>,
     row_key: Option<&'k str>,
     order: KeyOrder,
 }
 
-impl Keys<'_> {
+impl KnownKeys<'_> {
     /// Whether a row with these keys matches; `None` if that depends on something else than the keys.
     fn decide(self, filter: &Filter) -> Option<bool> {
         match filter {

@@ -5,9 +5,9 @@ use std::fmt;
 use crate::edm::{EdmDateTime, EdmValue};
 
 /// Displays a value in the service's format for filters.
-pub(super) struct Literal<'a>(pub(super) &'a EdmValue);
+pub(super) struct LiteralText<'a>(pub(super) &'a EdmValue);
 
-impl fmt::Display for Literal<'_> {
+impl fmt::Display for LiteralText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             EdmValue::String(text) => {

@@ -28,7 +28,7 @@ impl Filter {
 }
 
 /// One side of a comparison.
-enum Operand {
+enum ParsedOperand {
     Property(String),
     Literal(EdmValue),
 }
@@ -130,11 +130,11 @@ impl Parser<'_> {
             return match (left, self.token) {
                 // A Boolean property and a Boolean literal are conditions by themselves.
                 (
-                    Operand::Property(name),
+                    ParsedOperand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::IsTrue(name)),
                 (
-                    Operand::Literal(EdmValue::Boolean(value)),
+                    ParsedOperand::Literal(EdmValue::Boolean(value)),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::Constant(value)),
                 _ => Err(self.unexpected(Expected::Operator)),
@@ -143,22 +143,22 @@ impl Parser<'_> {
         self.advance();
         // The service compares only a property with a literal.
         let expected = Expected::Expression(match left {
-            Operand::Property(_) => "a literal",
-            Operand::Literal(_) => "a property",
+            ParsedOperand::Property(_) => "a literal",
+            ParsedOperand::Literal(_) => "a property",
         });
         let at = self.at;
         match (left, self.operand(expected)?) {
-            (Operand::Property(property), Operand::Literal(literal)) => {
+            (ParsedOperand::Property(property), ParsedOperand::Literal(literal)) => {
                 Ok(Filter::Compare { property, op, literal })
             }
-            (Operand::Literal(literal), Operand::Property(property)) => {
+            (ParsedOperand::Literal(literal), ParsedOperand::Property(property)) => {
                 Ok(Filter::Compare { property, op: op.mirrored(), literal })
             }
             _ => Err(self.error(FilterErrorKind::Unexpected, at, expected)),
         }
     }
 
-    fn operand(&mut self, expected: Expected) -> Result<Operand, FilterError> {
+    fn operand(&mut self, expected: Expected) -> Result<ParsedOperand, FilterError> {
         let at = self.at;
         let bad_literal = |parser: &Self, expected| {
             parser.error(FilterErrorKind::BadLiteral, at, Expected::Expression(expected))
@@ -181,12 +181,12 @@ impl Parser<'_> {
                 if self.token == Token::Open {
                     return Err(self.error(FilterErrorKind::Function, at, expected));
                 }
-                return Ok(Operand::Property(name.to_owned()));
+                return Ok(ParsedOperand::Property(name.to_owned()));
             }
             _ => return Err(self.unexpected(expected)),
         };
         self.advance();
-        Ok(Operand::Literal(literal))
+        Ok(ParsedOperand::Literal(literal))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::literal::Literal;
+use super::literal::LiteralText;
 use super::{CompareOp, Filter, KeyOrder, Plan};
 use crate::edm::{EdmType, EdmValue};
 use crate::key::ordinal;
@@ -50,7 +50,7 @@ impl Split {
                 // Doubles have two zeros, and numbers of different types may be equal.
                 let is_exact = value.edm_type() != EdmType::Double;
                 let is_of_kind = *kind.get_or_insert(value.edm_type()) == value.edm_type();
-                is_exact && is_of_kind && known.insert(Literal(value).to_string())
+                is_exact && is_of_kind && known.insert(LiteralText(value).to_string())
             };
             self.filters.iter().all(|filter| {
                 let mut lists = conjuncts(filter).iter().filter_map(values);

@@ -10,13 +10,13 @@ pub(super) const MAX_DEPTH: u8 = 64;
 
 /// A JSON value. Numbers, truth values and nulls are not kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Json {
-    Object(Vec<(String, Json)>),
+pub(super) enum JsonNode {
+    Object(Vec<(String, JsonNode)>),
     Text(String),
     Other,
 }
 
-impl Json {
+impl JsonNode {
     /// Reads a document; `None` if it is not JSON, repeats a member or is nested too deep.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let mut json = serde_json::Deserializer::from_slice(body);
@@ -53,42 +53,42 @@ impl Seed {
 }
 
 impl<'de> DeserializeSeed<'de> for Seed {
-    type Value = Json;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+    type Value = JsonNode;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonNode, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Seed {
-    type Value = Json;
+    type Value = JsonNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_unit<E>(self) -> Result<JsonNode, E> {
+        Ok(JsonNode::Other)
     }
-    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_bool<E>(self, _: bool) -> Result<JsonNode, E> {
+        Ok(JsonNode::Other)
     }
-    fn visit_i64<E>(self, _: i64) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_i64<E>(self, _: i64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Other)
     }
-    fn visit_u64<E>(self, _: u64) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_u64<E>(self, _: u64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Other)
     }
-    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_f64<E>(self, _: f64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Other)
     }
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<JsonNode, E> {
+        Ok(JsonNode::Text(text.to_owned()))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonNode, A::Error> {
         let inner = self.inner()?;
         while seq.next_element_seed(inner)?.is_some() {}
-        Ok(Json::Other)
+        Ok(JsonNode::Other)
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonNode, A::Error> {
         let inner = self.inner()?;
         let mut members = Vec::new();
         let mut names = std::collections::HashSet::new();
@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for Seed {
             }
             members.push((name, map.next_value_seed(inner)?));
         }
-        Ok(Json::Object(members))
+        Ok(JsonNode::Object(members))
     }
 }
 
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn members_are_found() {
-        let json =
-            Json::read(br#" {"a":{"b":"x\u00e9","c":[1,-1,0.5,true,null,{}]},"n":1} "#).unwrap();
-        assert_eq!(json.get("a").and_then(|a| a.get("b")).and_then(Json::text), Some("xé"));
-        assert_eq!(json.get("a").and_then(|a| a.get("c")), Some(&Json::Other));
+        let json = JsonNode::read(br#" {"a":{"b":"x\u00e9","c":[1,-1,0.5,true,null,{}]},"n":1} "#)
+            .unwrap();
+        assert_eq!(json.get("a").and_then(|a| a.get("b")).and_then(JsonNode::text), Some("xé"));
+        assert_eq!(json.get("a").and_then(|a| a.get("c")), Some(&JsonNode::Other));
         assert_eq!(json.get("b"), None);
     }
 
@@ -125,12 +125,12 @@ mod tests {
             "{",
             "",
         ] {
-            assert_eq!(Json::read(bad.as_bytes()), None, "{bad}");
+            assert_eq!(JsonNode::read(bad.as_bytes()), None, "{bad}");
         }
         let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(Json::read(nested(64).as_bytes()).is_some());
+        assert!(JsonNode::read(nested(64).as_bytes()).is_some());
         for levels in [65, 127, 30_000] {
-            assert_eq!(Json::read(nested(levels).as_bytes()), None, "{levels}");
+            assert_eq!(JsonNode::read(nested(levels).as_bytes()), None, "{levels}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn entity<T: TableEntity>(
     dialect: Dialect,
 ) -> Result<Option<usize>, EncodeError> {
     let start = out.len();
-    let mut body = Body(out);
+    let mut body = JsonBody(out);
     body.0.extend_from_slice(b"{\"PartitionKey\":");
     text::push(body.0, partition_key);
     body.0.extend_from_slice(b",\"RowKey\":");
@@ -48,9 +48,9 @@ pub fn table_name(name: &str) -> Vec<u8> {
     out
 }
 
-struct Body<'o>(&'o mut Vec<u8>);
+struct JsonBody<'o>(&'o mut Vec<u8>);
 
-impl Body<'_> {
+impl JsonBody<'_> {
     /// The name of a property whose type shows in its value.
     #[inline]
     fn member(&mut self, name: PropertyName<'_>) {
@@ -106,7 +106,7 @@ impl Body<'_> {
     }
 }
 
-impl PropertySink for Body<'_> {
+impl PropertySink for JsonBody<'_> {
     fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
         // String, Boolean and Int32 show in JSON. Double is annotated although 5.0 shows, since a
         // writer between us and the service may make 5 of it.

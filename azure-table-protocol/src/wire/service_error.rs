@@ -1,7 +1,7 @@
 //! Error bodies, JSON and XML.
 
 use super::escape::escaped;
-use super::json_tree::Json;
+use super::json_tree::JsonNode;
 use super::xml;
 
 /// Errors of the service are smaller. Larger bodies come from other servers and are not parsed.
@@ -30,9 +30,9 @@ pub fn parse(body: &[u8]) -> Option<ErrorBody> {
 }
 
 fn parse_json(body: &[u8]) -> Option<ErrorBody> {
-    let document = Json::read(body)?;
+    let document = JsonNode::read(body)?;
     let error = document.get("odata.error")?;
-    let text = |value: Option<&Json>| value.and_then(Json::text).map(str::to_owned);
+    let text = |value: Option<&JsonNode>| value.and_then(JsonNode::text).map(str::to_owned);
     let message = error.get("message");
     Some(ErrorBody {
         code: escaped(text(error.get("code"))?),

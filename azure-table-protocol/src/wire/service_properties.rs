@@ -1,6 +1,6 @@
 //! The settings of logging and metrics, which the client and the mock share.
 
-use super::xml_tree::Document;
+use super::xml_tree::XmlWriter;
 
 /// The requests that are logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Metrics {
 }
 
 impl Logging {
-    pub fn write(self, document: &mut Document) {
+    pub fn write(self, document: &mut XmlWriter) {
         document.leaf("Version", "1.0");
         document.leaf("Read", flag(self.read));
         document.leaf("Write", flag(self.write));
@@ -37,7 +37,7 @@ impl Logging {
 }
 
 impl Metrics {
-    pub fn write(self, document: &mut Document) {
+    pub fn write(self, document: &mut XmlWriter) {
         document.leaf("Version", "1.0");
         document.leaf("Enabled", flag(self.enabled));
         // The service requires this element for enabled metrics, and refuses it otherwise.
@@ -48,7 +48,7 @@ impl Metrics {
     }
 }
 
-fn write_retention(document: &mut Document, days: Option<u16>) {
+fn write_retention(document: &mut XmlWriter, days: Option<u16>) {
     document.element("RetentionPolicy", |document| {
         document.leaf("Enabled", flag(days.is_some()));
         if let Some(days) = days {

@@ -89,9 +89,9 @@ const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 
 /// A document in the making.
 #[derive(Debug)]
-pub struct Document(Vec<u8>);
+pub struct XmlWriter(Vec<u8>);
 
-impl Document {
+impl XmlWriter {
     /// The body of a request.
     #[expect(clippy::new_without_default, reason = "a document has its declaration")]
     pub fn new() -> Self {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_the_same() {
-        let mut document = Document::new();
+        let mut document = XmlWriter::new();
         document.element("A", |document| {
             document.leaf("B", "a <b> & \"c\" ]]> \r\n é");
             document.element("C", |_| ());

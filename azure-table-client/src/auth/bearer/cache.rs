@@ -58,7 +58,7 @@ struct Renewal {
 }
 
 #[derive(Default)]
-struct State {
+struct CachedTokens {
     /// The credential of the tenant that was found.
     found: Option<Arc<dyn TokenCredential>>,
     token: Option<Token>,
@@ -78,7 +78,7 @@ enum Step {
 pub(super) struct Cache {
     source: TokenSource,
     scope: String,
-    state: Mutex<State>,
+    state: Mutex<CachedTokens>,
 }
 
 impl Cache {
@@ -195,7 +195,7 @@ impl Cache {
     }
 }
 
-impl State {
+impl CachedTokens {
     fn valid(&self, now: SystemTime) -> Option<&Token> {
         self.token.as_ref().filter(|token| now < token.expires)
     }

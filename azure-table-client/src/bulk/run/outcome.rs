@@ -6,9 +6,9 @@ use super::super::chunk::Chunk;
 use super::super::operation::Row;
 use super::super::report::Cause;
 use super::Run;
-use super::response::{Next, read_back};
+use super::response::{NextStep, read_back};
 use crate::error::{Error, Outcome};
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::{Confirmation, WriteOutcome, WriteResult};
 use crate::outcome;
 
@@ -18,7 +18,7 @@ const UNRESOLVED_ROWS: usize = 100_000;
 
 impl Run {
     /// Ends the rows of a chunk that is not sent again. They are read back if they may have been applied.
-    pub(super) fn give_up(&mut self, chunk: Chunk, error: Error, next: Next) {
+    pub(super) fn give_up(&mut self, chunk: Chunk, error: Error, next: NextStep) {
         let id = error.client_request_id().unwrap_or_default().to_owned();
         let error = error.with_attempts(chunk.attempts, &id);
         let name = Arc::clone(&chunk.partition);
@@ -34,7 +34,7 @@ impl Run {
         }
         let error = cause;
         match next {
-            Next::Close => {
+            NextStep::Close => {
                 let (left, open) = self.window.close(&name, &error);
                 self.health.closed += 1;
                 self.not_attempted(left, &error);
@@ -42,8 +42,8 @@ impl Run {
                     self.read_back(chunk, &error);
                 }
             }
-            Next::End => self.stop(&error),
-            Next::Again | Next::GiveUp => {}
+            NextStep::End => self.stop(&error),
+            NextStep::Again | NextStep::GiveUp => {}
         }
     }
 

@@ -11,14 +11,14 @@ use super::super::window::count;
 use super::{Health, Run};
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
-use crate::operation::committed::Committed;
+use crate::operation::Committed;
 use crate::operation::{Confirmation, Reply, WriteOutcome, is_missing};
 use crate::outcome::{self, Unconfirmed};
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
 /// The consequence of a chunk that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// The chunk is sent again.
     Again,
     /// The chunk is given up.
@@ -74,7 +74,7 @@ impl Run {
                     chunk.open = OpenWrite::join(chunk.open, Some(open));
                 }
                 match self.next(&mut chunk, failure, now) {
-                    Next::Again => vec![chunk],
+                    NextStep::Again => vec![chunk],
                     next => {
                         self.give_up(chunk, error, next);
                         Vec::new()
@@ -128,13 +128,13 @@ impl Run {
     }
 
     /// Decides the consequence of a chunk that failed. If it is sent again, its partition waits until then.
-    fn next(&mut self, chunk: &mut Chunk, failure: Option<FailureKind>, now: Instant) -> Next {
+    fn next(&mut self, chunk: &mut Chunk, failure: Option<FailureKind>, now: Instant) -> NextStep {
         let mut has_no_retry_left = false;
         if self.fatal.is_some() || self.window.closed(&chunk.partition).is_some() {
-            return Next::GiveUp;
+            return NextStep::GiveUp;
         }
         match failure {
-            Some(FailureKind::Fatal) => return Next::End,
+            Some(FailureKind::Fatal) => return NextStep::End,
             Some(FailureKind::Throttled) => {}
             Some(FailureKind::Transient { .. }) => {
                 chunk.failures += 1;
@@ -147,7 +147,7 @@ impl Run {
                     rate_limit.pause_until(later(now, wait));
                 }
             }
-            _ => return Next::GiveUp,
+            _ => return NextStep::GiveUp,
         }
         let at = self
             .window
@@ -160,11 +160,11 @@ impl Run {
         if is_late(failing_since) {
             // A second failing partition points to an outage.
             let is_all = self.health.closed > 0 && is_late(self.health.failing_since);
-            if is_all { Next::End } else { Next::Close }
+            if is_all { NextStep::End } else { NextStep::Close }
         } else if has_no_retry_left || is_late(chunk.since) {
-            Next::GiveUp
+            NextStep::GiveUp
         } else {
-            Next::Again
+            NextStep::Again
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) enum Turn {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Partition {
+pub(super) struct PartitionQueue {
     /// The rows that can be sent, at most one of each key.
     pub(super) ready: VecDeque<Row>,
     pub(super) ready_bytes: usize,
@@ -43,7 +43,7 @@ pub(super) struct Partition {
     pub(super) queued_since: Option<Instant>,
 }
 
-impl Partition {
+impl PartitionQueue {
     pub(super) fn is_full(&self, most_bytes: usize) -> bool {
         !self.again.is_empty()
             || self.ready.len() >= TRANSACTION_OPERATIONS

@@ -4,11 +4,11 @@ use std::fmt;
 
 use tracing::warn;
 
-use super::{Query, Settings};
+use super::{Query, QuerySettings};
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
-use crate::query::{Keys, ListedKeys, Sources, counted};
+use crate::query::{ListedKeys, QueriedKeys, Sources, counted};
 
 /// The part of a table that a query scans, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct QueryPlan {
     /// The number of requests, if each has one page: more than 1 if the filter lists keys, or has a list that is too
     /// long for one request; 0 if no key can meet the filter.
     pub queries: usize,
-    keys: Keys,
+    keys: QueriedKeys,
 }
 
 /// Writes the plan and its reason, for example `table scan: there is no filter`, `3 point reads: the filter lists
@@ -31,7 +31,7 @@ impl fmt::Display for QueryPlan {
         let Self { kind, reason, queries, keys } = *self;
         let mut parts = 1;
         match keys {
-            Keys::Listed(ListedKeys { points, partitions, .. }) if queries > 1 => {
+            QueriedKeys::Listed(ListedKeys { points, partitions, .. }) if queries > 1 => {
                 parts = points + partitions;
                 let partitions = (partitions > 0).then(|| counted(partitions as u64, kind));
                 let points = (points > 0).then(|| counted(points as u64, "point read"));
@@ -102,7 +102,7 @@ impl<E, T> Query<E, T> {
     }
 }
 
-impl Settings {
+impl QuerySettings {
     /// Returns the part of the table that the service must scan, and the reason.
     fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter()?;
@@ -111,15 +111,17 @@ impl Settings {
         let filter = filter.map(QueryFilter::tree);
         let plan = Plan::of(filter);
         let (kind, reason) = match keys {
-            Keys::None => (PlanKind::Nothing, "no key can meet the filter"),
-            Keys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
+            QueriedKeys::None => (PlanKind::Nothing, "no key can meet the filter"),
+            QueriedKeys::Listed(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
                 (kind, "the filter lists both keys")
             }
-            Keys::Listed(ListedKeys { kind, has_groups: true, .. }) => {
+            QueriedKeys::Listed(ListedKeys { kind, has_groups: true, .. }) => {
                 (kind, "the filter lists too many rows with other conditions to read each alone")
             }
-            Keys::Listed(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
-            Keys::Unlisted => (plan.kind(), plan.reason(filter)),
+            QueriedKeys::Listed(ListedKeys { kind, .. }) => {
+                (kind, "the filter lists the PartitionKeys")
+            }
+            QueriedKeys::Unlisted => (plan.kind(), plan.reason(filter)),
         };
         Ok(QueryPlan { kind, reason, queries, keys })
     }

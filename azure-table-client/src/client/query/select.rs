@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Query, Settings};
+use super::{Query, QuerySettings};
 use crate::ETag;
 use crate::client_core::ClientCore;
 use crate::entity::{
@@ -303,7 +303,7 @@ impl<E, T> Query<E, T> {
     }
 
     fn reading<V, U>(self, reader: Arc<dyn ReadRow<U>>) -> Query<V, U> {
-        let settings = Settings { is_whole: false, ..self.settings };
+        let settings = QuerySettings { is_whole: false, ..self.settings };
         Query { settings, reader, entity: PhantomData }
     }
 }

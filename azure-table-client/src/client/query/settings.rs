@@ -11,7 +11,7 @@ use crate::query::{CheckedQuery, Continuation, PageFetcher, TotalDeadline};
 use crate::wire::Operation;
 
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct QuerySettings {
     pub(super) core: Arc<ClientCore>,
     pub(super) table: Arc<str>,
     pub(super) filter: Result<Option<QueryFilter>, FilterError>,
@@ -28,7 +28,7 @@ pub(super) struct Settings {
     pub(super) options: CallOptions,
 }
 
-impl Settings {
+impl QuerySettings {
     /// Checks that this query was created by the client `core`.
     pub(super) fn check_client(&self, core: &Arc<ClientCore>) -> Result<(), Error> {
         if Arc::ptr_eq(&self.core, core) {

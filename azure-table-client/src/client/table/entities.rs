@@ -8,10 +8,10 @@ use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
-use crate::operation::committed::{done, written};
-use crate::operation::entity::{self, Source, Update, Write};
+use crate::operation::entity::{self, RowSource, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Request, ResponseInfo, Stored, Written, query};
+use crate::operation::{done, written};
 use crate::outcome;
 use crate::pipeline::CallOptions;
 use crate::wire::Operation;
@@ -61,7 +61,10 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// Reads the entity with these keys, and keeps its row.
-    pub(in crate::client) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
+    pub(in crate::client) fn get_with_source(
+        &self,
+        key: &EntityKey,
+    ) -> Call<(Stored<T>, RowSource)> {
         Call::new(&self.core, self.read_request(key, &[]), entity::fetched_with_source)
     }
 

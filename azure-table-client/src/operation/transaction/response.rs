@@ -3,8 +3,7 @@
 use http::{HeaderName, StatusCode};
 
 use super::super::answer::messages;
-use super::super::committed::{Committed, OperationResult};
-use super::super::{Reply, Request};
+use super::super::{Committed, OperationResult, Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
 use crate::wire::multipart::{Message, MultipartError};
@@ -16,7 +15,7 @@ pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Er
     if reply.status != StatusCode::ACCEPTED {
         return Err(refused(reply, request));
     }
-    let messages = match messages(&reply.headers, &reply.body) {
+    let messages = match messages(&reply.headers, &reply.body, request.writes.len()) {
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };

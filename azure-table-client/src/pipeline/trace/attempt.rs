@@ -8,7 +8,7 @@ use tracing::{Span, debug_span, field};
 
 use super::{CallTrace, TARGET, integer, record_error};
 use crate::operation::{Answer, Location, Request};
-use crate::pipeline::failure::Failure;
+use crate::pipeline::retry::Failure;
 use crate::telemetry::{AttemptOutcome, Received, Sending};
 use crate::transport::{TransportError, TransportErrorKind};
 
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::entity::EntityKey;
     use crate::filter::QueryFilter;
-    use crate::operation::page_token::PageToken;
+    use crate::operation::cursor::PageToken;
     use crate::operation::query::{self, QuerySpec};
     use crate::operation::table;
     use crate::wire::Protocol;

@@ -7,9 +7,9 @@ use super::*;
 use crate::entity::EntityKey;
 use crate::filter::QueryFilter;
 use crate::operation::Location;
-use crate::operation::page_token::PageToken;
+use crate::operation::cursor::PageToken;
+use crate::operation::query::RowValues;
 use crate::operation::query::Rows;
-use crate::operation::values::Values;
 
 /// A reader of four scans.
 fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader {
@@ -23,7 +23,7 @@ fn reader(mode: ReadMode, start: Option<Continuation>) -> Reader {
 /// The page of a request: as many rows as `$top`, or two, whose value is the index of their part.
 fn page(read: &PageRead, has_next: bool) -> Fetched {
     let values = vec![read.slot.part; read.top.unwrap_or(2) as usize];
-    let values: Box<dyn Values> = Box::new(values.into_iter());
+    let values: Box<dyn RowValues> = Box::new(values.into_iter());
     let token = PageToken { partition_key: "next".to_owned(), row_key: None };
     let (next, request_id) = (has_next.then_some(token), None);
     let (keys, location) = (Vec::new(), Location::Primary);
@@ -45,7 +45,7 @@ async fn next(
         ready(answer(&read))
     };
     let mut rows = Vec::<usize>::new();
-    let page = reader.next(&mut Window::new(), limits, &mut rows, fetch).await;
+    let page = reader.next(&mut FetchWindow::new(), limits, &mut rows, fetch).await;
     let sent = sent.into_inner();
     match page {
         Some(Ok(page)) => (Some(Ok(rows)), page.continuation, sent),
@@ -71,7 +71,7 @@ async fn later_parts_are_read_with_the_first_one() {
 #[tokio::test]
 async fn a_dropped_request_is_sent_again() {
     let mut reader = reader(ReadMode::ahead(2), None);
-    let mut window = Window::new();
+    let mut window = FetchWindow::new();
     {
         let mut rows = Vec::<usize>::new();
         let dropped = reader.next(&mut window, ALL, &mut rows, |_| pending::<Fetched>());
@@ -137,7 +137,7 @@ async fn no_more_is_requested_than_rows_can_be_used() {
 #[tokio::test]
 async fn requests_stay_in_flight_and_pages_are_returned_in_the_order_of_arrival() {
     let mode = ReadMode { parts: 4, requests: 4, pages: 1, in_order: false, keeps_reading: true };
-    let (mut reader, mut window) = (reader(mode, None), Window::new());
+    let (mut reader, mut window) = (reader(mode, None), FetchWindow::new());
     // The first parts wait longest.
     let fetch = |read: PageRead| {
         Box::pin(async move {

@@ -24,13 +24,13 @@ use crate::transport::{TransportError, is_this_machine};
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// The route to a host: its address, and the proxy if there is one.
-pub(super) struct Route {
+pub(super) struct ProxyRoute {
     /// Scheme, host and port of the host; the path is `/`.
     host: Uri,
     proxy: Option<Intercept>,
 }
 
-impl Route {
+impl ProxyRoute {
     /// Returns whether requests to `uri` use this route.
     pub(super) fn leads_to(&self, uri: &Uri) -> bool {
         self.host.authority() == uri.authority() && self.host.scheme() == uri.scheme()
@@ -85,7 +85,7 @@ impl Connector {
     }
 
     /// Returns the route to the host of `uri`.
-    pub(super) fn route(&self, uri: &Uri) -> Result<Route, TransportError> {
+    pub(super) fn route(&self, uri: &Uri) -> Result<ProxyRoute, TransportError> {
         let invalid = |why: &str| Err(invalid(why));
         match (uri.scheme_str(), uri.authority()) {
             (Some("http" | "https"), Some(authority)) if authority.as_str().contains('@') => {
@@ -104,7 +104,7 @@ impl Connector {
                 let mut parts = uri.clone().into_parts();
                 parts.path_and_query = Some(::http::uri::PathAndQuery::from_static("/"));
                 match Uri::from_parts(parts) {
-                    Ok(host) => Ok(Route { host, proxy }),
+                    Ok(host) => Ok(ProxyRoute { host, proxy }),
                     Err(_) => invalid("the URL has no host"),
                 }
             }
@@ -112,7 +112,7 @@ impl Connector {
         }
     }
 
-    pub(super) async fn connect(&self, route: &Route) -> Result<Stream, TransportError> {
+    pub(super) async fn connect(&self, route: &ProxyRoute) -> Result<Stream, TransportError> {
         if route.needs_tls() {
             self.tls.set_up()?;
         }
@@ -121,13 +121,13 @@ impl Connector {
         opened.unwrap_or_else(|| Err(not_connected(io::Error::from(io::ErrorKind::TimedOut))))
     }
 
-    async fn open(&self, route: &Route) -> Result<Stream, TransportError> {
+    async fn open(&self, route: &ProxyRoute) -> Result<Stream, TransportError> {
         let Some(proxy) = &route.proxy else { return self.open_directly(&route.host).await };
         let to_proxy = self.open_directly(proxy.uri()).await?;
         if !is_https(&route.host) {
             return Ok(to_proxy);
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), Opened(Some(to_proxy)));
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), OpenedStream(Some(to_proxy)));
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
@@ -145,9 +145,9 @@ impl Connector {
 }
 
 /// An open connection to a proxy, as `Tunnel` requires it.
-struct Opened(Option<Stream>);
+struct OpenedStream(Option<Stream>);
 
-impl Service<Uri> for Opened {
+impl Service<Uri> for OpenedStream {
     type Response = Stream;
     type Error = io::Error;
     type Future = Ready<io::Result<Stream>>;

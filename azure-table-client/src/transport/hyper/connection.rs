@@ -13,8 +13,8 @@ use tokio::task::coop::{consume_budget, unconstrained};
 
 use super::head_limit::{HeadLimit, HeadLimited};
 use super::stream::Stream;
-use super::{Failure, Message};
-use crate::transport::body::Body;
+use super::{Message, SendFailure};
+use crate::transport::body::BoundedBody;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 
 /// A connection to a host. The request that uses a connection also drives it. This saves a task and a wake-up per request.
@@ -43,20 +43,20 @@ impl Connection {
         &mut self,
         message: Message,
         max_response_bytes: usize,
-    ) -> Result<HttpResponse, Failure> {
+    ) -> Result<HttpResponse, SendFailure> {
         self.head_limit.start();
         let response = {
             // The response is polled without a waker, so the budget of the task must not delay it.
             let mut response = pin!(unconstrained(self.sender.try_send_request(message)));
             let response = advance(&mut self.driver, |context| response.as_mut().poll(context));
             response.await.map_err(|mut error| match error.take_message() {
-                Some(unsent) => Failure::NotSent(Box::new(unsent), error.into_error()),
-                None => Failure::Other(interrupted(error.into_error())),
+                Some(unsent) => SendFailure::NotSent(Box::new(unsent), error.into_error()),
+                None => SendFailure::Other(interrupted(error.into_error())),
             })?
         };
         self.head_limit.end();
         let (parts, mut incoming) = response.into_parts();
-        let mut body = Body::new(incoming.size_hint().exact(), max_response_bytes)?;
+        let mut body = BoundedBody::new(incoming.size_hint().exact(), max_response_bytes)?;
         while !incoming.is_end_stream() {
             let Some(frame) = self.frame(&mut incoming).await else { break };
             if let Ok(chunk) = frame.map_err(interrupted)?.into_data() {

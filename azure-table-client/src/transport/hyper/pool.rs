@@ -10,7 +10,7 @@ use ::http::{HeaderValue, Uri};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 
-use super::connect::Route;
+use super::connect::ProxyRoute;
 use super::connection::Connection;
 use crate::clock::{Clock as _, SystemClock};
 use crate::lock::lock;
@@ -22,15 +22,15 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) struct Pool {
     max_connections: usize,
-    hosts: Mutex<Vec<Arc<Host>>>,
+    hosts: Mutex<Vec<Arc<PoolHost>>>,
     /// The task that closes connections which were idle for too long. It ends with the last idle connection.
     reaper: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The connections to one scheme, host and port.
-pub(super) struct Host {
+pub(super) struct PoolHost {
     header: HeaderValue,
-    route: Route,
+    route: ProxyRoute,
     permits: Semaphore,
     /// The longest idle connection first.
     idle: Mutex<Vec<Idle>>,
@@ -54,15 +54,15 @@ impl Pool {
     pub(super) fn host(
         &self,
         uri: &Uri,
-        route: impl FnOnce(&Uri) -> Result<Route, TransportError>,
-    ) -> Result<Arc<Host>, TransportError> {
+        route: impl FnOnce(&Uri) -> Result<ProxyRoute, TransportError>,
+    ) -> Result<Arc<PoolHost>, TransportError> {
         let mut hosts = lock(&self.hosts);
         if let Some(known) = hosts.iter().find(|host| host.route.leads_to(uri)) {
             return Ok(Arc::clone(known));
         }
         let header = host_header(uri)?;
         let permits = Semaphore::new(self.max_connections);
-        let host = Host { header, route: route(uri)?, permits, idle: Mutex::default() };
+        let host = PoolHost { header, route: route(uri)?, permits, idle: Mutex::default() };
         let host = Arc::new(host);
         hosts.retain(|host| Arc::strong_count(host) > 1 || !lock(&host.idle).is_empty());
         hosts.push(Arc::clone(&host));
@@ -70,7 +70,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next request.
-    pub(super) fn keep(self: &Arc<Self>, host: &Host, connection: Connection) {
+    pub(super) fn keep(self: &Arc<Self>, host: &PoolHost, connection: Connection) {
         let until = SystemClock.instant() + IDLE_TIMEOUT;
         lock(&host.idle).push(Idle { connection, until });
         let mut reaper = lock(&self.reaper);
@@ -121,7 +121,7 @@ async fn reap(pool: Weak<Pool>) {
     }
 }
 
-impl Host {
+impl PoolHost {
     /// Waits until a connection may be used or opened.
     pub(super) async fn permit(&self) -> Result<SemaphorePermit<'_>, TransportError> {
         let permit = self.permits.acquire().await;
@@ -150,7 +150,7 @@ impl Host {
         &self.header
     }
 
-    pub(super) fn route(&self) -> &Route {
+    pub(super) fn route(&self) -> &ProxyRoute {
         &self.route
     }
 }

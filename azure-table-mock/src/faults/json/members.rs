@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 /// The members of an object that were not read yet, and the names of those that it can have: the reader has asked for them.
-pub(super) struct Members {
+pub(super) struct ObjectReader {
     unread: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
-impl Members {
+impl ObjectReader {
     pub(super) fn of(object: Map<String, Value>) -> Self {
         Self { unread: object, known: Vec::new() }
     }

@@ -46,7 +46,7 @@ type Checksum = [u8; CHECKSUM_BYTES];
 
 /// A position between two records: its offset, and the checksum of the record before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Position {
+pub(super) struct LogPosition {
     offset: u64,
     checksum: Checksum,
 }
@@ -59,12 +59,12 @@ pub(super) struct Log {
     /// The file is new and not at its path yet, but next to it.
     is_aside: bool,
     /// The end of the last commit.
-    end: Position,
+    end: LogPosition,
     /// The length after the last compaction.
     compacted: u64,
     /// The records since the last commit, and the position after them.
     pending: Vec<u8>,
-    next: Position,
+    next: LogPosition,
     /// The file was renamed, and its folder is not on disk yet.
     is_renamed: bool,
 }
@@ -103,7 +103,7 @@ impl Log {
         let length = file.metadata()?.len();
         let header = read_header(&file, dialect)?;
         let mark = Mark::read(&file)?;
-        let start = Position { offset: RECORDS_AT, checksum: header };
+        let start = LogPosition { offset: RECORDS_AT, checksum: header };
         let mut is_marked = false;
         let (to_apply, batches) = sync_channel(BATCHES_AHEAD);
         let end = thread::scope(|scope| {
@@ -139,7 +139,7 @@ impl Log {
     }
 
     /// A log at its path that ends at this position.
-    fn at(file: File, path: PathBuf, end: Position, compacted: u64) -> Self {
+    fn at(file: File, path: PathBuf, end: LogPosition, compacted: u64) -> Self {
         Self {
             file,
             path,
@@ -170,7 +170,7 @@ impl Log {
         let checksum = array(&header, HEADER_BYTES - CHECKSUM_BYTES);
         file.write_all(&header)?;
         file.set_len(RECORDS_AT)?;
-        let end = Position { offset: RECORDS_AT, checksum };
+        let end = LogPosition { offset: RECORDS_AT, checksum };
         let path = path.to_owned();
         let log = Self { is_aside: true, ..Self::at(file, path, end, RECORDS_AT) };
         log.write_mark()?;
@@ -209,7 +209,7 @@ impl Log {
     }
 
     /// The end of the last commit.
-    pub(super) fn end(&self) -> Position {
+    pub(super) fn end(&self) -> LogPosition {
         self.end
     }
 
@@ -277,7 +277,7 @@ impl Log {
     }
 
     /// Adds the committed records from this position on to another log.
-    pub(super) fn copy_from(&self, from: Position, to: &mut Self) -> io::Result<()> {
+    pub(super) fn copy_from(&self, from: LogPosition, to: &mut Self) -> io::Result<()> {
         let mut records = Records::new(&self.file, from, self.end.offset)?;
         while let Some(content) = records.next()? {
             to.add(&content);
@@ -316,7 +316,7 @@ fn is_replacement(path: &Path) -> bool {
 }
 
 struct Mark {
-    end: Position,
+    end: LogPosition,
     compacted: u64,
 }
 
@@ -339,7 +339,7 @@ impl Mark {
             return Err(damaged);
         }
         let (number, checksum) = (array::<8>, array::<CHECKSUM_BYTES>);
-        let end = Position {
+        let end = LogPosition {
             offset: u64::from_le_bytes(number(&bytes, 0)),
             checksum: checksum(&bytes, 16),
         };
@@ -391,15 +391,15 @@ fn read_header(mut file: &File, dialect: ServiceDialect) -> Result<Checksum, Ope
 /// The valid records from a position on.
 struct Records<'f> {
     reader: BufReader<&'f File>,
-    at: Position,
+    at: LogPosition,
     length: u64,
 }
 
 /// Some records, each with its position.
-type Batch = Vec<(Position, Vec<u8>)>;
+type Batch = Vec<(LogPosition, Vec<u8>)>;
 
 impl<'f> Records<'f> {
-    fn new(mut file: &'f File, at: Position, length: u64) -> io::Result<Self> {
+    fn new(mut file: &'f File, at: LogPosition, length: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(at.offset))?;
         let reader = BufReader::with_capacity(1 << 18, file);
         Ok(Self { reader, at, length })
@@ -445,7 +445,7 @@ impl<'f> Records<'f> {
         if read as u64 != length || sum != array(&head, 4) {
             return Ok(None);
         }
-        self.at = Position { offset: end, checksum: sum };
+        self.at = LogPosition { offset: end, checksum: sum };
         Ok(Some(content))
     }
 }

@@ -12,8 +12,8 @@ use tracing::{error, info, warn};
 
 use super::super::snapshot::snapshot;
 use super::super::{JournalEntry, Store};
-use super::log::{Log, Position};
-use super::{LEAST_GROWTH, Progress, entry};
+use super::log::{Log, LogPosition};
+use super::{LEAST_GROWTH, WriterProgress, entry};
 use crate::lock::read;
 
 /// The largest number of changes in one commit.
@@ -25,16 +25,16 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// A message to the writer.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum LogMessage {
     Change(JournalEntry),
     /// The end of a compaction: a file with all rows.
     Compacted(io::Result<Log>),
 }
 
 /// The writer of a data file.
-pub(super) struct Writer {
+pub(super) struct LogWriter {
     pub(super) log: Log,
-    pub(super) report: watch::Sender<Progress>,
+    pub(super) report: watch::Sender<WriterProgress>,
     /// The number of changes since the last successful commit.
     pub(super) pending: u64,
     pub(super) has_failed: bool,
@@ -44,16 +44,16 @@ pub(super) struct Writer {
 /// When and how the file is compacted.
 pub(super) struct Compaction {
     pub(super) store: Arc<RwLock<Store>>,
-    pub(super) to_writer: Weak<Sender<Message>>,
+    pub(super) to_writer: Weak<Sender<LogMessage>>,
     /// The length of the file after the latest attempt.
     pub(super) attempted: u64,
     /// The end of the file at the start of the compaction that runs now.
-    pub(super) running_from: Option<Position>,
+    pub(super) running_from: Option<LogPosition>,
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes changes until the queue is closed.
-    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+    pub(super) fn run(mut self, messages: &Receiver<LogMessage>) {
         loop {
             let first = if self.has_failed {
                 messages.recv_timeout(RETRY)
@@ -83,13 +83,13 @@ impl Writer {
         }
     }
 
-    fn accept(&mut self, message: Message) {
+    fn accept(&mut self, message: LogMessage) {
         match message {
-            Message::Change(change) => {
+            LogMessage::Change(change) => {
                 self.pending += 1;
                 entry::write(&change, |content| self.log.add(content));
             }
-            Message::Compacted(compacted) => self.end_compaction(compacted),
+            LogMessage::Compacted(compacted) => self.end_compaction(compacted),
         }
     }
 
@@ -139,7 +139,7 @@ impl Writer {
         let started = thread.spawn(move || {
             let compacted = compact(&store, &path);
             // The writer ends after it has received this.
-            let _ = to_writer.send(Message::Compacted(compacted));
+            let _ = to_writer.send(LogMessage::Compacted(compacted));
         });
         if let Err(error) = started {
             self.end_compaction(Err(error));

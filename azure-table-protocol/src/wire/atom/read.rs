@@ -23,7 +23,7 @@ pub fn read_page<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<
     let mut values = Vec::new();
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
     let mut consume = |row: &mut Row<'_>| reader.read_row(row).map(|value| values.push(value));
-    Document::new(body)?.feed(row, &mut consume)?;
+    AtomReader::new(body)?.feed(row, &mut consume)?;
     Ok(values)
 }
 
@@ -42,14 +42,14 @@ pub(in crate::wire) fn read_rows(
     consume: &mut RowConsumer<'_>,
 ) -> Result<(), ReadError> {
     if is_page {
-        return Document::new(body)?.feed(row, consume);
+        return AtomReader::new(body)?.feed(row, consume);
     }
     consume(&mut read_row(body, row)?).map_err(ReadError::Decode)
 }
 
 /// Fills a row from one entry, without building an entity.
 pub fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, AtomError> {
-    Document::new(body)?.entry(row)
+    AtomReader::new(body)?.entry(row)
 }
 
 /// The namespaces that have a meaning.
@@ -80,13 +80,13 @@ enum Node<'de> {
     End,
 }
 
-struct Document<'de> {
+struct AtomReader<'de> {
     xml: NsReader<&'de [u8]>,
     /// How many elements are open.
     depth: usize,
 }
 
-impl<'de> Document<'de> {
+impl<'de> AtomReader<'de> {
     fn new(body: &'de [u8]) -> Result<Self, AtomError> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         let body =

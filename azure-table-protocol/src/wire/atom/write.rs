@@ -25,7 +25,7 @@ pub fn entity<T: TableEntity>(
     begin(out);
     property(out, "PartitionKey", &EdmCow::String(partition_key.into()));
     property(out, "RowKey", &EdmCow::String(row_key.into()));
-    let mut body = Body(out);
+    let mut body = AtomBody(out);
     let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
@@ -60,9 +60,9 @@ fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"</m:properties></content></entry>");
 }
 
-struct Body<'o>(&'o mut Vec<u8>);
+struct AtomBody<'o>(&'o mut Vec<u8>);
 
-impl PropertySink for Body<'_> {
+impl PropertySink for AtomBody<'_> {
     fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
         property(self.0, name.text, &value);
     }

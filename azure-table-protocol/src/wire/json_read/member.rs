@@ -6,7 +6,7 @@ pub(super) const ANNOTATION: &str = "@odata.type";
 
 /// The meaning of a member of an entity's object.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Member {
+pub(super) enum JsonMember {
     /// The value in this slot.
     Value(usize),
     /// The type of the value in this slot.
@@ -19,7 +19,7 @@ pub(super) enum Member {
     Ignored,
 }
 
-impl Member {
+impl JsonMember {
     /// Returns the member with this name.
     pub(super) fn of(row: &Row<'_>, name: &str) -> Self {
         if name == "odata.etag" {

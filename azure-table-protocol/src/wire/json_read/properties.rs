@@ -45,7 +45,7 @@ impl<'de> PropertyReader<'de> {
         body: &'de [u8],
         mut consume: impl FnMut(ReadProperty<'de>) -> Option<()>,
     ) -> Option<()> {
-        let mut names = Names { last: &mut self.names, count: 0, are_known: true };
+        let mut names = ExpectedNames { last: &mut self.names, count: 0, are_known: true };
         let mut tokens = Tokens::dense(std::str::from_utf8(body).ok()?);
         tokens.skip('{').ok()?;
         loop {
@@ -76,14 +76,14 @@ impl<'de> PropertyReader<'de> {
 }
 
 /// The names of an object, compared with those of the last one.
-struct Names<'n, 'de> {
+struct ExpectedNames<'n, 'de> {
     last: &'n mut Vec<&'de str>,
     count: usize,
     /// Whether all names so far are those of the last object.
     are_known: bool,
 }
 
-impl<'de> Names<'_, 'de> {
+impl<'de> ExpectedNames<'_, 'de> {
     fn next(&mut self, tokens: &mut Tokens<'de>) -> Option<&'de str> {
         let known = self.last.get(self.count).filter(|_| self.are_known);
         let json = match known.filter(|name| tokens.rest.starts_with(**name)) {

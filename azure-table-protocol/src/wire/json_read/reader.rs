@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::member::{ANNOTATION, Member};
+use super::member::{ANNOTATION, JsonMember};
 use super::tokens::{Fault, Tokens};
 use super::{Consumer, ReadError};
 use crate::entity::{MAX_OTHERS, RawText, Row};
@@ -45,17 +45,17 @@ pub(super) struct RowReader<'de> {
     /// The slot after that of the last new name.
     next_slot: usize,
     /// The names that rows had until now. The reader expects the names of a row in this order.
-    names: Vec<Name<'de>>,
+    names: Vec<ColumnName<'de>>,
     /// The places of the names, once there are more than a few.
     places: HashMap<Cow<'de, str>, usize>,
 }
 
-struct Name<'de> {
+struct ColumnName<'de> {
     /// The name as it is in the body, with its quotes and the colon.
     json: &'de str,
     /// The name without its escapes.
     text: Cow<'de, str>,
-    member: Member,
+    member: JsonMember,
     /// The last row with this name.
     row: usize,
 }
@@ -199,14 +199,14 @@ impl<'de> RowReader<'de> {
             found.map(|found| (before.len() + found) % self.names.len())
         };
         Ok(found.unwrap_or_else(|| {
-            let member = Member::of(&self.row, &name);
-            self.add(Name { json: token.json, text: name, member, row: 0 })
+            let member = JsonMember::of(&self.row, &name);
+            self.add(ColumnName { json: token.json, text: name, member, row: 0 })
         }))
     }
 
     /// Adds a new name, and returns its place.
-    fn add(&mut self, name: Name<'de>) -> usize {
-        if let Member::Value(slot) = name.member {
+    fn add(&mut self, name: ColumnName<'de>) -> usize {
+        if let JsonMember::Value(slot) = name.member {
             self.next_slot = slot + 1;
         }
         let at = self.names.len();
@@ -221,7 +221,7 @@ impl<'de> RowReader<'de> {
 
     /// Reads a name of the first row if it is that of the next column. The properties of a row are mostly in the order
     /// of the columns.
-    fn next_column(&mut self) -> Option<Name<'de>> {
+    fn next_column(&mut self) -> Option<ColumnName<'de>> {
         // In the first row, an empty slot proves that the name is new.
         if self.rows > 1 || !self.row.is_empty(self.next_slot) {
             return None;
@@ -235,23 +235,23 @@ impl<'de> RowReader<'de> {
         let json = &self.tokens.rest[..self.tokens.rest.len() - rest.len()];
         self.tokens.rest = rest;
         let text = Cow::Borrowed(&json[1..json.len() - 2]);
-        Some(Name { json, text, member: Member::Value(self.next_slot), row: 0 })
+        Some(ColumnName { json, text, member: JsonMember::Value(self.next_slot), row: 0 })
     }
 
     /// Reads the member whose name is at this place.
     fn member(&mut self, at: usize) -> Result<(), Fault> {
         let Self { tokens, row, levels, .. } = self;
-        let Name { text, member, .. } = &self.names[at];
+        let ColumnName { text, member, .. } = &self.names[at];
         match *member {
-            Member::Value(slot) => row.slot(slot).value = tokens.value(*levels)?,
-            Member::Annotation(slot) => row.slot(slot).annotation = tokens.annotation()?,
-            Member::ETag => row.etag = Some(RawText::Json(tokens.skip_value(*levels)?)),
-            Member::Ignored => _ = tokens.skip_value(*levels)?,
-            Member::Other | Member::OtherAnnotation if row.other_count() >= MAX_OTHERS => {
+            JsonMember::Value(slot) => row.slot(slot).value = tokens.value(*levels)?,
+            JsonMember::Annotation(slot) => row.slot(slot).annotation = tokens.annotation()?,
+            JsonMember::ETag => row.etag = Some(RawText::Json(tokens.skip_value(*levels)?)),
+            JsonMember::Ignored => _ = tokens.skip_value(*levels)?,
+            JsonMember::Other | JsonMember::OtherAnnotation if row.other_count() >= MAX_OTHERS => {
                 return Err("an entity has too many properties");
             }
-            Member::Other => row.next_other(text.clone()).value = tokens.value(*levels)?,
-            Member::OtherAnnotation => {
+            JsonMember::Other => row.next_other(text.clone()).value = tokens.value(*levels)?,
+            JsonMember::OtherAnnotation => {
                 let property = row.next_other(without_annotation(text));
                 property.annotation = tokens.annotation()?;
             }

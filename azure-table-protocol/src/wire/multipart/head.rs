@@ -18,7 +18,7 @@ pub(super) struct Head<'a> {
 
 /// A header whose value is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Known {
+pub(super) enum KnownHeader {
     ETag,
     ContentId,
     ContentType,
@@ -26,7 +26,7 @@ pub(super) enum Known {
     TransferEncoding,
 }
 
-impl Known {
+impl KnownHeader {
     /// Returns the header of this name.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
         let (usual, known) = match name.len() {
@@ -72,20 +72,24 @@ impl<'a> Head<'a> {
     /// Keeps the value of a known header.
     fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
-        match Known::of(name) {
+        match KnownHeader::of(name) {
             Some(known) => self.keep(known, value),
             None => Ok(()),
         }
     }
 
     /// Keeps the value of a header. A second header with its name must have the same value.
-    pub(super) fn keep(&mut self, known: Known, value: &'a [u8]) -> Result<(), MultipartError> {
+    pub(super) fn keep(
+        &mut self,
+        known: KnownHeader,
+        value: &'a [u8],
+    ) -> Result<(), MultipartError> {
         let kept = match known {
-            Known::ETag => &mut self.etag,
-            Known::ContentId => &mut self.content_id,
-            Known::ContentType => &mut self.content_type,
-            Known::ContentLength => &mut self.content_length,
-            Known::TransferEncoding => &mut self.transfer_encoding,
+            KnownHeader::ETag => &mut self.etag,
+            KnownHeader::ContentId => &mut self.content_id,
+            KnownHeader::ContentType => &mut self.content_type,
+            KnownHeader::ContentLength => &mut self.content_length,
+            KnownHeader::TransferEncoding => &mut self.transfer_encoding,
         };
         let value = value.trim_ascii();
         if !is_text(value) {

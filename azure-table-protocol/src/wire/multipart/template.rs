@@ -1,7 +1,7 @@
 //! Reads a part by comparing it with an earlier one. The parts of a batch differ in a few values only, such as ETags, so
 //! that their other lines are compared, and not read again.
 
-use super::head::{Head, Known, line_feed, split_line};
+use super::head::{Head, KnownHeader, line_feed, split_line};
 use super::message::Message;
 
 /// A part with more headers is not compared: its names would be compared with each other in quadratic time.
@@ -25,7 +25,7 @@ struct Line<'a> {
     text: &'a [u8],
     /// With the colon.
     name: &'a [u8],
-    known: Option<Known>,
+    known: Option<KnownHeader>,
 }
 
 impl<'a> Template<'a> {
@@ -47,7 +47,7 @@ impl<'a> Template<'a> {
             {
                 return None;
             }
-            lines.push(Line { text, name, known: Known::of(text[..colon].trim_ascii()) });
+            lines.push(Line { text, name, known: KnownHeader::of(text[..colon].trim_ascii()) });
             left = rest;
         }
         Some(Self { part_head, start: message.start, start_line, lines })

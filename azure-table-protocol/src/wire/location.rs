@@ -1,23 +1,29 @@
-//! The locations of the account.
+//! The locations of an account.
 //!
 //! Source: [Azure Storage redundancy][redundancy], "Read access to data in the secondary region".
 //!
 //! [redundancy]: https://learn.microsoft.com/azure/storage/common/storage-redundancy
 
+use std::fmt;
+
 /// The suffix of the account's name in paths to the secondary location.
 const SECONDARY: &str = "-secondary";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Location {
+/// One of the two locations of an account's data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Location {
+    /// The location of all writes.
+    #[default]
     Primary,
-    /// The copy, which is read-only.
+    /// A copy that may lag behind, for accounts with read access to it (RA-GRS, RA-GZRS).
     Secondary,
 }
 
 impl Location {
     /// Splits a path into its location and the path after `/account` or `/account-secondary`. Returns
     /// `None` if the path names another account.
-    pub(crate) fn split<'p>(path: &'p str, account: &str) -> Option<(Self, &'p str)> {
+    #[doc(hidden)]
+    pub fn split<'p>(path: &'p str, account: &str) -> Option<(Self, &'p str)> {
         let rest = path.strip_prefix('/')?.strip_prefix(account)?;
         let (location, rest) = match rest.strip_prefix(SECONDARY) {
             Some(rest) => (Self::Secondary, rest),
@@ -27,11 +33,21 @@ impl Location {
     }
 
     /// The suffix of the account's name in URLs.
-    pub(crate) const fn suffix(self) -> &'static str {
+    #[doc(hidden)]
+    pub const fn suffix(self) -> &'static str {
         match self {
             Self::Primary => "",
             Self::Secondary => SECONDARY,
         }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Primary => "primary",
+            Self::Secondary => "secondary",
+        })
     }
 }
 
