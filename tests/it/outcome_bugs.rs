@@ -1,18 +1,22 @@
 //! False reports that were found in contexts and in bulk runs, each with the shortest way to it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
+use azure_table_client::auth::SasToken;
 use azure_table_client::bulk::{BulkOperation, BulkReport};
 use azure_table_client::client::WriteOutcome;
+use azure_table_client::clock::TokioClock;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpResponse, Transport};
 use azure_table_client::{
     DynamicEntity, Operation, Outcome, Proof, RetryPolicy, TableClient, TableServiceClient,
 };
-use azure_table_tests::scripted::{Scripted, Step, in_turn, is_batch, json_error, on, response};
+use azure_table_tests::scripted::{
+    Scripted, Step, in_turn, is_batch, is_write, json_error, on, response,
+};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{sleep, timeout};
 
@@ -266,4 +270,57 @@ async fn a_context_reads_back_a_refusal_while_an_earlier_upsert_is_open() {
     assert_eq!(other.get(KEY).await.unwrap().get::<i32>("Count"), Some(Ok(2)));
     let results = &context.last_report().results;
     assert!(!results.iter().any(|it| matches!(it.outcome, WriteOutcome::Failed(_))), "{results:?}");
+}
+
+/// A service whose clock shows a time at which an older row can be written.
+fn old_service() -> MockTableService {
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let clock = TokioClock::starting_at(start);
+    MockTableService::builder().clock(Arc::new(clock)).build()
+}
+
+fn item(row_key: &str, text: &str) -> DynamicEntity {
+    DynamicEntity::new("p", row_key).with("Text", text)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_row_does_not_prove_a_refused_transaction_with_a_cut_response() {
+    let mock = old_service();
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    table.create().await.unwrap();
+    table.insert(&item("a", "same")).await.unwrap();
+    tokio::time::advance(Duration::from_secs(600)).await;
+    mock.faults().add(Fault::truncate_reply().on(Operation::Transaction).times(1));
+    let result = table.transaction().insert(&item("a", "same")).await;
+    assert_eq!(result.unwrap_err().outcome(), Outcome::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_while_preparing_a_retry_keeps_the_write_open() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    table.create().await.unwrap();
+    let cell: Arc<Mutex<Option<TableServiceClient>>> = Arc::default();
+    let inner = Arc::clone(&cell);
+    let transport = Scripted::new(mock.transport(), move |request| {
+        if !is_write(request) {
+            return Step::pass();
+        }
+        let service = inner.lock().unwrap().clone().unwrap();
+        let sas = format!("sv=2019-02-02&sp=raud&sig={}", "A".repeat(70_000));
+        service.set_credential(SasToken::new(&sas).unwrap()).unwrap();
+        Step::lose_reply()
+    });
+    let service = mock
+        .client_builder()
+        .transport(transport)
+        .retry(RetryPolicy::fixed(3, Duration::from_millis(10)))
+        .build()
+        .unwrap();
+    *cell.lock().unwrap() = Some(service.clone());
+    let result = service.table_named::<DynamicEntity>("Blogs").insert(&item("a", "x")).await;
+    let rows = mock.row_count("Blogs");
+    let error = result.unwrap_err();
+    assert_eq!(rows, Some(1));
+    assert_eq!(error.outcome(), Outcome::Unknown);
 }

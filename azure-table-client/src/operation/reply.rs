@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use http::{HeaderName, StatusCode, header};
 use serde::de::IgnoredAny;
@@ -34,6 +34,9 @@ pub(crate) struct Reply {
     pub(crate) client_request_id: String,
     /// The attempts of this write that may have been applied, or may be applied later.
     pub(crate) open: Option<OpenWrite>,
+    pub(crate) first_sent: Option<Instant>,
+    /// What to do after a refusal of a token, if known.
+    pub(crate) advice: Option<String>,
     /// The location that sent it.
     pub(crate) location: Location,
     pub(crate) signed: Signed,
@@ -87,7 +90,7 @@ impl Reply {
         };
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
-        let hint = self.hint(error.code(), request);
+        let hint = self.advice.take().or_else(|| self.hint(error.code(), request));
         self.describe(error.with_hint(hint).with_retry_after(self.wait), outcome, request)
     }
 

@@ -136,27 +136,31 @@ impl Unconfirmed {
             Ok(reply) => reply,
             Err(error) => {
                 let open = OpenWrite::join(earlier, error.open_write());
-                return Err(Self::new(error, false, open, None));
+                return Err(Self::new(error, false, open, None, None));
             }
         };
         reply.open = OpenWrite::join(earlier, reply.open);
         let (open, date) = (reply.open, reply.headers.get(header::DATE).cloned());
+        let first_sent = reply.first_sent;
         let results = match request.operation {
             Operation::Transaction => transaction::committed(reply, request),
             _ => reply.committed(request),
         };
-        results.map_err(|error| Self::new(error, true, open, date))
+        results.map_err(|error| Self::new(error, true, open, first_sent, date))
     }
 
     fn new(
         error: Error,
         has_response: bool,
         open: Option<OpenWrite>,
+        first_sent: Option<Instant>,
         date: Option<HeaderValue>,
     ) -> Self {
         let is_fenced = has_response && error.is_precondition_failed();
         let is_open = error.outcome() == Outcome::Unknown;
-        let open = is_open.then(|| OpenWrite { is_fenced, ..open.unwrap_or_default() });
+        // A success that cannot be read is the response to its attempt, and proves nothing about older rows.
+        let open = open.unwrap_or(OpenWrite { first_sent, ..OpenWrite::default() });
+        let open = is_open.then_some(OpenWrite { is_fenced, ..open });
         Self { error, has_response, open, date }
     }
 

@@ -134,12 +134,6 @@ impl<'c> Attempts<'c> {
                     if let Some(error) = answer.foreign.take() {
                         return Err(self.failed(error).with_reply(answer.status, None));
                     }
-                    #[cfg(feature = "entra")]
-                    if let Some(advice) = self.advice(&answer) {
-                        let request = self.request;
-                        let error = self.reply(answer).into_error(request);
-                        return Err(error.with_hint(Some(advice)));
-                    }
                     return Ok(self.reply(answer));
                 }
                 Err(failure) => failure,
@@ -198,7 +192,7 @@ impl<'c> Attempts<'c> {
         let waited = std::mem::take(&mut self.retrying.waited);
         let (number, id) = (self.retrying.count, &self.client_request_id);
         let attempt = AttemptTrace::begin(self.trace, self.request, (number, waited), location, id);
-        let outgoing = pipeline.prepare(
+        let prepared = pipeline.prepare(
             self.request,
             AttemptValues {
                 credential: &self.signing.credential,
@@ -211,7 +205,10 @@ impl<'c> Attempts<'c> {
                 time: limit,
                 headers: attempt.headers(),
             },
-        )?;
+        );
+        // A credential that was set meanwhile may not fit, and earlier attempts may be open.
+        let outgoing = prepared
+            .map_err(|error| if self.open.is_some() { self.failed(error) } else { error })?;
         let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
         let failure = match pipeline.clock.timeout(limit, sending).await {
             Some(Ok(response)) if is_of_another_request(&response.headers, id) => {
@@ -262,7 +259,13 @@ impl<'c> Attempts<'c> {
             is_https: self.pipeline.endpoint_at(location).is_https(),
             received_at: self.pipeline.clock.now(),
         };
+        #[cfg(feature = "entra")]
+        let advice = self.advice(&answer);
+        #[cfg(not(feature = "entra"))]
+        let advice = None;
         let reply = Reply {
+            advice,
+            first_sent: self.first_sent,
             answer,
             requested: self.format,
             attempts: self.retrying.count,

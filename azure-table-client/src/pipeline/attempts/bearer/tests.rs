@@ -257,3 +257,40 @@ fn plain_http_is_refused_on_this_machine_as_well() {
         assert!(secondary.build().is_err());
     });
 }
+#[derive(Debug)]
+struct LostThenForbidden(Arc<dyn crate::transport::Transport>, AtomicUsize);
+
+impl crate::transport::Transport for LostThenForbidden {
+    fn send(&self, request: crate::transport::HttpRequest) -> crate::transport::ResponseFuture<'_> {
+        let is_read = request.method == http::Method::GET;
+        let is_first = is_read || self.1.fetch_add(1, Ordering::Relaxed) == 0;
+        Box::pin(async move {
+            if is_read {
+                return self.0.send(request).await;
+            }
+            if is_first {
+                self.0.send(request).await?;
+                let kind = crate::transport::TransportErrorKind::Interrupted;
+                return Err(crate::transport::TransportError::new(kind, "lost"));
+            }
+            let body = r#"{"odata.error":{"code":"AuthorizationFailure","message":{"lang":"en-US","value":"no role"}}}"#;
+            let mut headers = HeaderMap::new();
+            headers.insert("x-ms-request-id", "1".parse().unwrap());
+            headers.insert("content-type", "application/json".parse().unwrap());
+            Ok(HttpResponse { status: StatusCode::FORBIDDEN, headers, body: body.into() })
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_token_does_not_deny_a_bulk_row_whose_first_attempt_was_lost() {
+    let mock = refusing(&[]);
+    mock.client().table_named::<DynamicEntity>("Blogs").create().await.unwrap();
+    let transport = Arc::new(LostThenForbidden(mock.transport(), AtomicUsize::new(0)));
+    let service = builder(&mock, Issuer::of(HOUR)).transport(transport).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    let row = crate::bulk::BulkOperation::Insert(DynamicEntity::new("p", "r"));
+    // The row is there, as the insert left it.
+    let report = blogs.bulk().run([row]).await.unwrap();
+    assert_eq!((report.progress.applied, mock.row_count("Blogs")), (1, Some(1)));
+}
