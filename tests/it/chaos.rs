@@ -1,8 +1,8 @@
 //! Many tasks, shared rows and a fault in about a third of the requests: afterwards the store must
 //! agree with every outcome that the client reported.
 //!
-//! The environment variables of `azure_table_tests::chaos` set the size of a run. `.ci/run` runs 200,000 operations, `.ci/long` 1,000,000. A violation names the seed of its round: that
-//! seed with one seed and one operation repeats the round alone.
+//! The environment variables of `azure_table_tests::chaos` set the size of a run; `.ci/long` runs 1,000,000 operations. A
+//! violation names the seed of its round: that seed with one seed and one operation repeats the round alone.
 
 mod bulk_runs;
 mod contests;

@@ -20,7 +20,7 @@ mod socket_transport;
 
 pub use socket_transport::SocketTransport;
 
-/// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.
+/// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in the nightly part `chaos`, and `small` otherwise.
 pub fn sized<T>(small: T, full: T) -> T {
     if std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some() { full } else { small }
 }
