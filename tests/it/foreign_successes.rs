@@ -137,3 +137,64 @@ async fn responses_of_other_servers_say_what_happened() {
     let error = service.list_tables().await.unwrap_err();
     assert!(error.to_string().contains("the continuation token has 70000 bytes"), "{error}");
 }
+
+/// The body of a batch with these results of one changeset.
+fn batch_of(results: &[String]) -> String {
+    let part = |result| {
+        [
+            "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\n",
+            result,
+            "\r\n\r\n",
+        ]
+        .concat()
+    };
+    let parts: String = results.iter().map(|result| part(result)).collect();
+    let head = "Content-Type: multipart/mixed; boundary=c";
+    format!("--b\r\n{head}\r\n\r\n{parts}--c--\r\n--b--\r\n")
+}
+
+/// The results have what the service sends for other operations, and no id is echoed.
+#[tokio::test(start_paused = true)]
+async fn the_success_of_another_transaction_is_none_of_this_one() {
+    let inserted = |table: &str, key: &str| {
+        let url = format!("http://h/{table}(PartitionKey='p',RowKey='{key}')");
+        format!("ETag: W/\"9\"\r\nLocation: {url}\r\nDataServiceId: {url}\r\n")
+    };
+    let (updated, deleted) = ("ETag: W/\"9\"\r\n".to_owned(), String::new());
+    let inserts_of = |table, keys: [&str; 2]| keys.map(|key| inserted(table, key));
+    let mock = rows().await;
+    let row = |key| DynamicEntity::new("p", key);
+    for (results, ends_inserts, ends_deletes) in [
+        (inserts_of("Rows", ["x", "y"]), true, false),
+        (inserts_of("Rows", ["r", "s"]), false, false),
+        (inserts_of("Others", ["x", "y"]), false, false),
+        ([updated.clone(), updated], true, false),
+        ([deleted.clone(), deleted], false, true),
+    ] {
+        let headers = [("content-type", "multipart/mixed; boundary=b"), ("x-ms-request-id", "1")];
+        let service = service(&mock, response(202, &headers, batch_of(&results)));
+        let rows = service.table_named::<DynamicEntity>("Rows");
+        let inserts = rows.transaction().insert(&row("x")).insert(&row("y")).await;
+        let deletes = rows
+            .transaction()
+            .delete(("p", "r"), IfMatch::Any)
+            .delete(("p", "r2"), IfMatch::Any)
+            .await;
+        for (result, is_done) in [(inserts, ends_inserts), (deletes, ends_deletes)] {
+            assert_eq!(result.is_ok(), is_done, "{results:?}: {result:?}");
+            assert!(result.err().is_none_or(|error| error.outcome() == Outcome::Unknown));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_sent_in_a_batch_is_not_done_by_a_plain_success() {
+    let mock = rows().await;
+    let headers = [("etag", "W/\"9\""), ("x-ms-request-id", "1")];
+    let service = service(&mock, response(204, &headers, ""));
+    let rows = service.table_named::<DynamicEntity>("Rows");
+    let long = "\u{20ac}".repeat(1000);
+    let error = rows.insert_or_replace(&DynamicEntity::new(&*long, &*long)).await.unwrap_err();
+    assert_eq!((error.outcome(), mock.row_count("Rows")), (Outcome::Unknown, Some(1)), "{error}");
+}

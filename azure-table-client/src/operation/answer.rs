@@ -31,7 +31,7 @@ use crate::wire::{Operation, PayloadFormat, encoding, headers};
 /// | `Updated` | `Merge`, `Replace`, `InsertOrMerge`, `InsertOrReplace` | 204 | an `ETag`, and no `Location` |
 /// | `Done` | `Delete`, `DeleteTable`, `SetTableAcl` | 204 | no `ETag`, no `Location` |
 /// | `Accepted` | `SetServiceProperties` | 202 | no `ETag`, no `Location` |
-/// | `Committed` | `Transaction` | 202 | a result for each operation, which is read later |
+/// | `Committed` | `Transaction` | 202 | a result for each operation, which `transaction::committed` compares |
 /// | `Table` | `GetTable` | 200 | a body that names the table, which is read later |
 /// | `Rows` | other reads | 200 | rows, which are compared with the request as they are read |
 ///
@@ -163,9 +163,13 @@ impl Answer {
             Success::Accepted | Success::Committed => status == StatusCode::ACCEPTED,
             Success::Table | Success::Rows => status == StatusCode::OK,
         };
+        // The keys of its row are too long for a URL. The response to a transaction has the status of the batch.
+        let is_outside_batch =
+            request.is_batch() && success != Success::Committed && !self.is_inside_batch();
         let has = |name| self.header(name).is_some_and(|value| !value.trim().is_empty());
         let has_name = || has(&header::LOCATION) || has(&headers::DATA_SERVICE_ID);
         let problem = match success {
+            _ if is_outside_batch => "the request was a batch, and it is none",
             _ if !is_own_status => "no success of this operation has this status",
             _ if named == Some(false) => "it names another table, or an entity with other keys",
             _ if is_echoed => return None,
@@ -226,7 +230,7 @@ impl Answer {
     }
 
     /// Whether the response echoes this id of its request.
-    fn echoes(&self, client_request_id: &str) -> bool {
+    pub(super) fn echoes(&self, client_request_id: &str) -> bool {
         let mut echoed = self.headers.get_all(&headers::X_MS_CLIENT_REQUEST_ID).iter();
         echoed.any(|id| id.as_bytes().trim_ascii() == client_request_id.trim().as_bytes())
     }
@@ -350,13 +354,24 @@ fn is_url_of(request: &Request, url: &str) -> bool {
         let own = encoding::table_resource(&request.resource);
         return own.trim_start_matches('/').eq_ignore_ascii_case(resource);
     }
+    request.entity_key().is_some_and(|key| is_path_of_row(&request.resource, key, resource))
+}
+
+/// Whether the last segment of a URL is that of this row.
+fn is_path_of_row(table: &str, key: &EntityKey, segment: &str) -> bool {
     // Table names have no case.
-    let table = request.resource.as_str();
-    let keys = resource
+    let keys = segment
         .split_at_checked(table.len())
         .filter(|(name, keys)| name.eq_ignore_ascii_case(table) && keys.starts_with('('));
     let keys = keys.and_then(|(_, keys)| encoding::keys_of_path(keys));
-    keys.is_some_and(|keys| request.entity_key() == Some(&keys.into()))
+    keys.is_some_and(|keys| *key == keys.into())
+}
+
+/// Whether the headers name this row, in their `Location` or else their `DataServiceId`; `None` if they name none.
+pub(super) fn names_row(headers: &HeaderMap, table: &str, key: &EntityKey) -> Option<bool> {
+    let url = headers.get(header::LOCATION).or_else(|| headers.get(&headers::DATA_SERVICE_ID))?;
+    let segment = url.to_str().ok().and_then(|url| url.rsplit_once('/'));
+    Some(segment.is_some_and(|(_, segment)| is_path_of_row(table, key, segment)))
 }
 
 /// A third of the responses of Cosmos DB to writes have no `x-ms-` header.

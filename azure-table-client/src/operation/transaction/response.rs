@@ -2,8 +2,8 @@
 
 use http::{HeaderName, StatusCode};
 
-use super::super::answer::messages;
-use super::super::{Committed, OperationResult, Reply, Request};
+use super::super::answer::{messages, names_row};
+use super::super::{Committed, Effect, OperationResult, Reply, Request};
 use crate::ETag;
 use crate::error::{Error, Outcome};
 use crate::wire::multipart::{Message, MultipartError};
@@ -40,7 +40,24 @@ pub(crate) fn committed(reply: Reply, request: &Request) -> Result<Committed, Er
             reply.unexpected("the results of the batch have contradictory Content-IDs", request);
         return Err(error.with_outcome(Outcome::Unknown));
     }
+    if !reply.echoes(&reply.client_request_id) && !are_of(request, &messages, &operations) {
+        let message = "the results of the batch belong to another transaction; a proxy or a cache may have sent them";
+        return Err(reply.unexpected(message, request).with_outcome(Outcome::Unknown));
+    }
     Ok(Committed { operations, response: reply.info() })
+}
+
+/// Whether the service can have sent these results for the request: a row that is left has an ETag, and a result that
+/// names a row names the one that was written.
+fn are_of(request: &Request, messages: &[Message<'_>], results: &[OperationResult]) -> bool {
+    let mut results = request.writes.iter().zip(results);
+    // All results are of one transaction, so that the name in the first one is enough.
+    let first = request.writes.first().zip(messages.first());
+    let named = first.and_then(|(write, message)| {
+        names_row(&message.headers().ok()?, &request.resource, &write.key)
+    });
+    named != Some(false)
+        && results.all(|(write, result)| result.etag.is_some() == (write.effect != Effect::Gone))
 }
 
 /// Whether the results have the order of the operations. Some services leave out the Content-IDs of the request, or
