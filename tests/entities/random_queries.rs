@@ -367,6 +367,6 @@ async fn every_kind_of_query_matches_a_loop() {
         "{filters} filters, {split} of them as several queries, {impossible} that no key can meet"
     );
     // Few filters are impossible.
-    assert!(impossible >= sized(0, 6), "only {impossible} are impossible");
+    assert!(!sized(false, true) || impossible >= 6, "only {impossible} are impossible");
     assert!(split > sized(0, 5), "only {split} were split");
 }

@@ -34,6 +34,7 @@ pub(crate) struct Reply {
     pub(crate) client_request_id: String,
     /// The attempts of this write that may have been applied, or may be applied later.
     pub(crate) open: Option<OpenWrite>,
+    /// When the first attempt was sent.
     pub(crate) first_sent: Option<Instant>,
     /// What to do after a refusal of a token, if known.
     pub(crate) advice: Option<String>,

@@ -158,7 +158,7 @@ impl Unconfirmed {
     ) -> Self {
         let is_fenced = has_response && error.is_precondition_failed();
         let is_open = error.outcome() == Outcome::Unknown;
-        // A success that cannot be read is the response to its attempt, and proves nothing about older rows.
+        // A success that cannot be read leaves no attempt open. A row that is older than the write proves nothing then, too.
         let open = open.unwrap_or(OpenWrite { first_sent, ..OpenWrite::default() });
         let open = is_open.then_some(OpenWrite { is_fenced, ..open });
         Self { error, has_response, open, date }

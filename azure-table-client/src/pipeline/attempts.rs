@@ -206,7 +206,8 @@ impl<'c> Attempts<'c> {
                 headers: attempt.headers(),
             },
         );
-        // A credential that was set meanwhile may not fit, and earlier attempts may be open.
+        // The first attempt fails for the request. A later one can fail for a credential that the program has set meanwhile,
+        // while an earlier one is open.
         let outgoing = prepared
             .map_err(|error| if self.open.is_some() { self.failed(error) } else { error })?;
         let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
