@@ -174,7 +174,7 @@ impl Accounts {
             .dialect(options.dialect)
             .loose(options.loose)
             .account_in_host(options.account_in_host)
-            .promote_int32(options.promote_int32)
+            .exact_types(options.exact_types)
             .kept_requests(KEPT_REQUESTS)
             .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {

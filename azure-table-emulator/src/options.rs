@@ -76,7 +76,7 @@ pub(crate) struct Options {
     /// Accepts the account as the first label of the host, as in `account.localhost`.
     pub(crate) account_in_host: bool,
     /// An Int32 literal in a filter also matches Int64 and Double values.
-    pub(crate) promote_int32: bool,
+    pub(crate) exact_types: bool,
 }
 
 /// Hides the control token.
@@ -232,7 +232,7 @@ impl Options {
             tls,
             oauth: oauth.is_some(),
             account_in_host: !is_on("disable-product-style-url")?,
-            promote_int32: is_on("promote-int32")?,
+            exact_types: is_on("exact-types")?,
         })
     }
 }

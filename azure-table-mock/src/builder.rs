@@ -68,7 +68,7 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
                 tokens: None,
                 max_comparisons: None,
                 max_key_units: KEY_UTF16_UNITS,
-                promotes_int32: false,
+                exact_types: false,
                 account_in_host: true,
             },
             clock: None,
@@ -172,14 +172,16 @@ impl<S: From<TableService>> TableServiceBuilder<S> {
         self
     }
 
-    /// Specifies whether an Int32 literal in a filter also matches Int64 and Double values: `Count ge 10` then matches
-    /// the Int64 10. By default it does not, because [the documentation][querying] requires a literal of the
-    /// property's type, and a program that complies with it has the same results either way. Reports about the
-    /// service contradict each other.
+    /// Specifies whether a literal in a filter matches values of its own type only, as Cosmos DB does.
+    ///
+    /// By default, a value of another type is less than the literal: `Name ne ''` matches every row that has the
+    /// property `Name`. An Int32 literal is widened to Int64 and Double: `Count ge 10` matches the Int64 10. Public
+    /// reports about the service show both. [The documentation][querying] requires a literal of the property's type, so
+    /// a program that passes its tests with exact types depends on neither.
     ///
     /// [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
-    pub fn promote_int32(mut self, promotes: bool) -> Self {
-        self.rules.promotes_int32 = promotes;
+    pub fn exact_types(mut self, exact: bool) -> Self {
+        self.rules.exact_types = exact;
         self
     }
 
@@ -273,5 +275,5 @@ opaque_debug!(<S> TableServiceBuilder<S>, |it|
     loose: it.rules.loose,
     max_comparisons: it.rules.max_comparisons,
     max_key_units: it.rules.max_key_units,
-    promotes_int32: it.rules.promotes_int32,
+    exact_types: it.rules.exact_types,
 );

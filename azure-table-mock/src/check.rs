@@ -20,12 +20,14 @@ pub(super) fn check_keys(
     dialect.check_new_key(key)
 }
 
-/// Checks an entity: each property, and all of them together.
+/// Checks an entity: each property, and all of them together. The size of all comes first: a property of 1 MiB is an
+/// `EntityTooLarge`.
 pub(super) fn check_properties(
     dialect: ServiceDialect,
     key: &StoredKey,
     properties: &Properties<'_>,
 ) -> Result<(), Failure> {
+    dialect.check_size(size_of(key, properties))?;
     for (name, value) in properties {
         dialect.check_new_property(name, value)?;
     }
@@ -41,10 +43,14 @@ pub(super) fn check_entity(
     if properties.len() > dialect.max_properties() {
         return Err(Failure::too_many_properties());
     }
+    dialect.check_size(size_of(key, properties))?;
+    dialect.check_json(key, properties)
+}
+
+fn size_of(key: &StoredKey, properties: &Properties<'_>) -> EntitySize {
     let mut size = EntitySize::of_keys(&key.partition, &key.row);
     for (name, value) in properties {
         size.add(name, value);
     }
-    dialect.check_size(size)?;
-    dialect.check_json(key, properties)
+    size
 }

@@ -31,8 +31,8 @@ pub(super) struct Rules {
     pub(super) tokens: Option<TokenCheck>,
     pub(super) max_comparisons: Option<usize>,
     pub(super) max_key_units: usize,
-    /// An Int32 literal in a filter also matches Int64 and Double values.
-    pub(super) promotes_int32: bool,
+    /// A literal in a filter matches values of its own type only.
+    pub(super) exact_types: bool,
     /// The account may be the first label of the host, as in the service.
     pub(super) account_in_host: bool,
 }

@@ -149,9 +149,12 @@ impl ServiceDialect {
             Err(LimitError::PropertyNameTooLong { .. }) if self.is_cosmos() => {}
             checked => checked?,
         }
-        // The service accepts this name, which the client refuses.
-        if name != "etag" {
-            self.check_property(name)?;
+        match name {
+            // Public reports have this response for these names.
+            "id" | "ttl" | "ETag" if self.is_cosmos() => return Err(Failure::internal_error()),
+            // The service accepts this name, which the client refuses.
+            "etag" => {}
+            _ => self.check_property(name)?,
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ failures! {
     authorization_failure: FORBIDDEN, "AuthorizationFailure", "This request is not authorized to perform this operation.";
     both_conditions: BAD_REQUEST, "InvalidInput", "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time. Please specify either one of the headers or none of them.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
+    condition_not_met: PRECONDITION_FAILED, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.";
     cors_preflight: FORBIDDEN, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.";
     different_partitions: BAD_REQUEST, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.";
     duplicate_properties: BAD_REQUEST, "DuplicatePropertiesSpecified", "A property is specified more than once.";

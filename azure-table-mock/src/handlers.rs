@@ -9,7 +9,6 @@ mod evaluate;
 mod exchange;
 mod new_row;
 mod page;
-mod promote;
 mod query;
 mod scan;
 mod service;

@@ -27,10 +27,12 @@ impl Select {
             return Err(Failure::invalid_input());
         }
         let mut names = Names::default();
-        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        // Cosmos DB takes a space for a part of the name (recorded for `age, sex`).
+        let trim = |name| if request.dialect.is_cosmos() { name } else { str::trim(name) };
+        for name in text.split(',').map(trim).filter(|name| !name.is_empty()) {
             let is_name = name == "*"
                 || SYSTEM_PROPERTIES.contains(&name)
-                || check_property_name(name).is_ok();
+                || check_property_name(name.trim()).is_ok();
             if !is_name {
                 return Err(Failure::invalid_input());
             }

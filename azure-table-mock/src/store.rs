@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub(super) use self::chunk::RowChunk;
-pub(super) use self::column::{Cell, ComparedValue, compare};
+pub(super) use self::column::{Cell, ComparedValue};
 pub(super) use self::deleted::Deleted;
 pub(super) use self::disk::Disk;
 pub(super) use self::row::{RowText, RowWriter, StoredEntity};

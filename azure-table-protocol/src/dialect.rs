@@ -38,10 +38,13 @@ const COSMOS_ENTITY_BYTES: usize = 2 * 1024 * 1024;
 const COSMOS_TRANSACTION_BYTES: usize = 2 * 1024 * 1024;
 /// The names of Cosmos DB's system properties. The [FAQ][faq] lists `etag`. The recordings have one body with
 /// `etag` and then `Etag`, of which the service stores the first one and drops the second one without an error, so
-/// either `Etag` is reserved, or only the first of two names that differ by case is stored. The client refuses both.
+/// either `Etag` is reserved, or only the first of two names that differ by case is stored. Public reports have a 500 for
+/// `id` and `ttl` (azure-docs#67880) and for `ETag` (azure-sdk-for-net#21405), and a table that could not be read any more
+/// (cosmos-table-dotnet#65). The client refuses all of them.
 ///
 /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
-const COSMOS_PROPERTIES: [&str; 5] = ["ID", "rid", "etag", "Etag", "ResourceId"];
+const COSMOS_PROPERTIES: [&str; 8] =
+    ["ID", "rid", "etag", "Etag", "ResourceId", "id", "ttl", "ETag"];
 
 #[doc(hidden)]
 impl Dialect {
@@ -227,7 +230,10 @@ mod tests {
         assert!(cosmos.check_keys(&"é".repeat(1024), "r").is_ok());
         assert!(cosmos.check_keys(&"日".repeat(700), "r").is_err());
         assert!(cosmos.check_keys("a/b", "r").is_err());
-        assert!(cosmos.check_property("Etag").is_err() && cosmos.check_property("etag").is_err());
+        for name in ["Etag", "etag", "ETag", "id", "ttl"] {
+            assert!(cosmos.check_property(name).is_err(), "{name}");
+        }
+        assert!(cosmos.check_property("Id").is_ok() && cosmos.check_property("_ts").is_ok());
         assert!(Dialect::AzureStorage.check_property("Etag").is_ok());
         assert_eq!(cosmos.check_body(2 * 1024 * 1024), Ok(()));
         let error = cosmos.check_body(2 * 1024 * 1024 + 1).unwrap_err().to_string();

@@ -24,6 +24,7 @@ macro_rules! codes {
         /// | `EntityAlreadyExists`, `TableAlreadyExists` | 409 | the keys or the name are in use |
         /// | `TableBeingDeleted` | 409 | a table of that name is being removed, which takes 40 s or more; `create_table_and_wait` waits for it |
         /// | `UpdateConditionNotSatisfied` | 412 | another program wrote the entity |
+        /// | `ConditionNotMet` | 412 | the ETag is not one of the service |
         /// | `ServerBusy`, `OperationTimedOut` | 503, 500 | the load is too high, or the table is being moved; the client has already retried |
         /// | `AuthenticationFailed` | 403 | the signature or its date is wrong, or the signature has expired; see `Error::hint` |
         /// | `AuthorizationFailure`, `AuthorizationPermissionMismatch` | 403 | a firewall blocks the request, or the signature or the role does not permit it |
@@ -74,6 +75,7 @@ codes! {
     CommandsInBatchActOnDifferentPartitions = "CommandsInBatchActOnDifferentPartitions",
     ContentLengthExceeded = "ContentLengthExceeded",
     DuplicatePropertiesSpecified = "DuplicatePropertiesSpecified",
+    ConditionNotMet = "ConditionNotMet",
     EntityAlreadyExists = "EntityAlreadyExists",
     EntityNotFound = "EntityNotFound",
     EntityTooLarge = "EntityTooLarge",

@@ -147,7 +147,7 @@ fn switch(name: &str) -> Option<&'static str> {
         "--read-only" => "read-only",
         "--inMemoryPersistence" => "inMemoryPersistence",
         "--disableProductStyleUrl" => "disable-product-style-url",
-        "--promote-int32" => "promote-int32",
+        "--exact-types" => "exact-types",
         // The emulator accepts every version and sends no telemetry.
         "--skipApiVersionCheck" | "--disableTelemetry" => "no effect",
         _ => return None,

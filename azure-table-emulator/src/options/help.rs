@@ -13,7 +13,7 @@ Address:
 
 Service:
   --dialect NAME           Follow Azure Storage (storage) or Azure Cosmos DB (cosmos) [default: storage]
-  --promote-int32          Let an Int32 literal of a filter match Int64 and Double values
+  --exact-types            Let a literal of a filter match values of its own type only
 
 Accounts (default: devstoreaccount1 with its well-known key):
   --account NAME           An account; repeatable, each with its key

@@ -50,7 +50,7 @@ fn the_default_is_the_development_account_on_loopback() {
     assert_eq!((options.tls, options.oauth, options.account_in_host), (None, false, true));
     assert_eq!((options.max_connections, options.keep_alive), (1_000, None));
     assert_eq!((options.control_token, options.read_only), (None, false));
-    assert!(!options.promote_int32);
+    assert!(!options.exact_types);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn options_of_page_control_and_limits_are_read() {
         "--faults",
         "f",
         "--read-only",
-        "--promote-int32",
+        "--exact-types",
         "--max-connections",
         "7",
         "--control-token-file",
@@ -113,7 +113,7 @@ fn options_of_page_control_and_limits_are_read() {
         ("SEED", "a"),
         ("FAULTS", "f"),
         ("READ_ONLY", "true"),
-        ("PROMOTE_INT32", "1"),
+        ("EXACT_TYPES", "1"),
         ("MAX_CONNECTIONS", "7"),
         ("CONTROL_TOKEN", "t0ken"),
         ("LOG", "json"),
@@ -125,7 +125,7 @@ fn options_of_page_control_and_limits_are_read() {
         assert_eq!(options.allow_hosts, ["tables", "db"]);
         assert_eq!(options.faults, Some("f".into()));
         assert_eq!((options.read_only, options.max_connections), (true, 7));
-        assert!(options.promote_int32);
+        assert!(options.exact_types);
         assert_eq!(options.control_token.as_deref(), Some("t0ken"));
         assert_eq!(options.log, Some(LogFormat::Json));
     }

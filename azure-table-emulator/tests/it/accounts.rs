@@ -128,8 +128,8 @@ async fn the_host_may_name_the_account() {
 }
 
 #[tokio::test]
-async fn int32_literals_match_int64_values_if_the_option_says_so() {
-    for (option, expected) in [(&[][..], 0), (&["--promote-int32"], 1)] {
+async fn int32_literals_match_int64_values_unless_the_option_forbids_it() {
+    for (option, expected) in [(&[][..], 1), (&["--exact-types"], 0)] {
         let server = Server::start(option).await;
         let rows = server.client().table_named::<DynamicEntity>("Rows");
         rows.create().await.unwrap();

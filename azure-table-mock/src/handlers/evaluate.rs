@@ -3,25 +3,42 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::dialect::ServiceDialect;
-use crate::edm::{EdmCow, EdmValue};
+use crate::core::Rules;
+use crate::edm::EdmValue;
 use crate::filter::{CompareOp, Filter};
 use crate::names::Names;
 use crate::step::Work;
-use crate::store::{Cell, ComparedValue, StoredEntity, compare};
+use crate::store::{Cell, ComparedValue, StoredEntity};
 
 /// A filter prepared for many rows.
 ///
-/// If a property is missing or has another type than the literal, a comparison is false for every
-/// operator. The documentation states that "the service ignores the entity" for `eq`, `gt` and `ge`. For
-/// `ne`, `lt` and `le` the sources contradict each other, so the mock uses the same rule for all six.
+/// If a property is missing, a comparison is false for every operator. A property of another type is less than the
+/// literal, so that `ne`, `lt` and `le` match; an Int32 literal is widened to Int64 and Double, and an Int64 literal to
+/// Double. `fidelity.md` has the sources. With `exact_types`, and in Cosmos DB, another type matches nothing.
 pub(super) struct Matcher<'f> {
     condition: CompiledFilter<'f>,
     /// The compared properties. A [`Compared::Property`] is an index in this list.
     names: Names<&'f str>,
     /// The cost of a row in units of [`Work`].
     cost: usize,
-    dialect: ServiceDialect,
+    rules: MatchRules,
+}
+
+/// What a service decides about comparisons.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MatchRules {
+    /// A literal matches values of its own type only.
+    has_exact_types: bool,
+    compares_timestamps: bool,
+}
+
+impl From<&Rules> for MatchRules {
+    fn from(rules: &Rules) -> Self {
+        Self {
+            has_exact_types: rules.exact_types || rules.dialect.is_cosmos(),
+            compares_timestamps: rules.dialect.compares_timestamps(),
+        }
+    }
 }
 
 enum CompiledFilter<'f> {
@@ -48,9 +65,9 @@ pub(super) struct ColumnCells {
 }
 
 impl<'f> Matcher<'f> {
-    pub(super) fn new(filter: &'f Filter, dialect: ServiceDialect) -> Self {
+    pub(super) fn new(filter: &'f Filter, rules: impl Into<MatchRules>) -> Self {
         let (condition, names) = (CompiledFilter::Never, Names::default());
-        let mut matcher = Self { condition, names, cost: 1, dialect };
+        let mut matcher = Self { condition, names, cost: 1, rules: rules.into() };
         matcher.condition = matcher.condition_of(filter);
         matcher
     }
@@ -90,11 +107,11 @@ impl<'f> Matcher<'f> {
         let compared = match property {
             "PartitionKey" => Compared::PartitionKey,
             "RowKey" => Compared::RowKey,
-            "Timestamp" if !self.dialect.compares_timestamps() => return CompiledFilter::Never,
+            "Timestamp" if !self.rules.compares_timestamps => return CompiledFilter::Never,
             "Timestamp" => Compared::Timestamp,
             name => Compared::Property(self.names.add(name)),
         };
-        CompiledFilter::Compare(compared, op, ComparedValue::new(literal))
+        CompiledFilter::Compare(compared, op, ComparedValue::new(literal, self.rules.has_exact_types))
     }
 
     pub(super) fn names(&self) -> &Names<&'f str> {
@@ -138,9 +155,7 @@ impl<'f> Matcher<'f> {
             let order = match compared {
                 Compared::PartitionKey => literal.order_of_text(partition_key),
                 Compared::RowKey => literal.order_of_text(row.row_key()),
-                Compared::Timestamp => {
-                    compare(&EdmCow::DateTime(row.version.time()), literal.value())
-                }
+                Compared::Timestamp => literal.order_of_time(row.version.time()),
                 Compared::Property(index) => {
                     let cell = columns.columns.get(*index).and_then(|cells| cells.get(at));
                     cell.and_then(|cell| cell.compare(row, literal))
@@ -154,7 +169,7 @@ impl<'f> Matcher<'f> {
     pub(super) fn matches_table(&self, table: &str) -> bool {
         self.condition.holds(&|compared, op, literal| match compared {
             Compared::Property(index) if self.names.list()[*index] == "TableName" => {
-                holds(op, literal.order_of_text(table))
+                holds(op, literal.order_of_name(table))
             }
             _ => false,
         })
@@ -206,8 +221,11 @@ impl CompiledFilter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edm::EdmCow;
     use crate::row::Properties;
     use crate::store::RowText;
+
+    const RULES: MatchRules = MatchRules { has_exact_types: false, compares_timestamps: true };
 
     fn row(row_key: &str) -> StoredEntity {
         let properties: Properties<'_> = vec![
@@ -223,8 +241,12 @@ mod tests {
     }
 
     fn matches(text: &str) -> bool {
+        matches_by(RULES, text)
+    }
+
+    fn matches_by(rules: MatchRules, text: &str) -> bool {
         let filter = Filter::parse(text).unwrap();
-        let (matcher, row) = (Matcher::new(&filter, ServiceDialect::AzureStorage), row("r"));
+        let (matcher, row) = (Matcher::new(&filter, rules), row("r"));
         let cells = matcher.names().list().iter().map(|name| {
             let member = row.properties().member(name);
             [member.map_or(Cell::MISSING, |member| Cell::of(&member))].into()
@@ -243,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn values_match_literals_of_their_own_type_only() {
+    fn values_match_literals_of_their_own_type() {
         for text in [
             "I eq 5",
             "I le 5",
@@ -271,8 +293,6 @@ mod tests {
         for text in [
             "I eq 5L",
             "I eq 5.0",
-            "L eq 5",
-            "D eq 5",
             "T eq 1",
             "S eq 5",
             "S gt '\u{ffff}'",
@@ -284,7 +304,7 @@ mod tests {
             "I eq 5 and false",
             "not true",
             "RowKey",
-            "RowKey ne 5",
+            "RowKey ge 5",
             "PartitionKey gt 'p'",
             "Timestamp eq '2020-01-01T00:00:00Z'",
         ] {
@@ -292,15 +312,47 @@ mod tests {
         }
     }
 
-    /// The rule of the mock: no source decides it for `ne`, `lt` and `le`.
     #[test]
-    fn missing_and_differently_typed_properties_match_no_comparison() {
+    fn a_missing_property_matches_no_comparison() {
         for op in ["eq", "ne", "gt", "ge", "lt", "le"] {
             assert!(!matches(&format!("Missing {op} 5")), "{op}");
-            assert!(!matches(&format!("S {op} 5")), "{op}");
             assert!(matches(&format!("not (Missing {op} 5)")), "not is plain negation");
         }
         assert!(!matches("Missing") && matches("not Missing"));
+    }
+
+    /// CloudStub has a table of all pairs of types, made with the service.
+    #[test]
+    fn a_property_of_another_type_is_less_than_the_literal() {
+        let literals = [
+            ("I", "5"),
+            ("L", "5L"),
+            ("D", "5.0"),
+            ("T", "true"),
+            ("S", "''"),
+            ("X", "X''"),
+            ("G", "guid'00000000-0000-0000-0000-000000000000'"),
+            ("Timestamp", "datetime'0001-01-01T00:00:00Z'"),
+        ];
+        let exact = MatchRules { has_exact_types: true, ..RULES };
+        let widened = [("L", "I"), ("D", "I"), ("D", "L")];
+        for (property, _) in literals.into_iter().chain([("PartitionKey", "")]) {
+            for (of_type, literal) in literals {
+                let is_own = property == of_type || (property == "PartitionKey" && of_type == "S");
+                for op in ["eq", "ne", "gt", "ge", "lt", "le"] {
+                    let text = format!("{property} {op} {literal}");
+                    let expected = match (property, of_type) {
+                        ("G", _) => false,
+                        // The numbers are equal.
+                        pair if widened.contains(&pair) => ["eq", "ge", "le"].contains(&op),
+                        _ if is_own => continue,
+                        _ => ["ne", "lt", "le"].contains(&op),
+                    };
+                    assert_eq!(matches(&text), expected, "{text}");
+                    assert!(!matches_by(exact, &text), "{text}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -308,7 +360,7 @@ mod tests {
         let (first, last) = (row("b"), row("d"));
         let for_all = |text: &str| {
             let filter = Filter::parse(text).unwrap();
-            Matcher::new(&filter, ServiceDialect::AzureStorage).for_all("p", (&first, &last))
+            Matcher::new(&filter, RULES).for_all("p", (&first, &last))
         };
         for (text, expected) in [
             ("PartitionKey eq 'p'", Some(true)),

@@ -7,7 +7,6 @@ use http::StatusCode;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::page::PageBuilder;
-use super::promote;
 use super::scan::{Partitions, range};
 use super::syntax;
 use super::token;
@@ -34,9 +33,9 @@ pub(super) fn filter(core: &Core, exchange: &Exchange<'_>) -> Result<Option<Filt
         return Ok(None);
     };
     let filter = Filter::parse(&text).map_err(|error| syntax::failure(&text, &error))?;
+    syntax::check_types(&filter)?;
     match core.rules.max_comparisons {
         Some(max) if filter.comparisons() > max => Err(Failure::invalid_input()),
-        _ if core.rules.promotes_int32 => Ok(Some(promote::int32_literals(filter))),
         _ => Ok(Some(filter)),
     }
 }
@@ -62,7 +61,7 @@ pub(super) async fn query(
         Arc::clone(store.existing_table(table, now)?)
     };
     let payload = exchange.payload(table.name(), select.as_ref());
-    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, core.rules.dialect));
+    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, &core.rules));
     let page_end = exchange.effects.and_then(|effects| effects.page_end);
     let room = exchange.request.raw.room;
     let mut page = PageBuilder::new(&payload, matcher.as_ref(), top, room, page_end.is_some());
@@ -120,8 +119,8 @@ mod tests {
 
     use super::super::evaluate::ColumnCells;
     use super::*;
-    use crate::dialect::ServiceDialect;
     use crate::edm::EdmDateTime;
+    use crate::service::TableService;
     use crate::store::RowText;
 
     fn key_filter() -> impl Strategy<Value = Filter> {
@@ -152,9 +151,11 @@ mod tests {
             row in "[ab\u{e000}\u{1f600}]{0,2}",
         ) {
             let plan = Plan::of(Some(&filter));
+            let service = TableService::new();
+            let rules = &service.core().rules;
             let stored = RowText::new(&row, &vec![]).written_at(EdmDateTime::MIN);
             let columns = ColumnCells::default();
-            if Matcher::new(&filter, ServiceDialect::AzureStorage).matches(&partition, &stored, (&columns, 0)) {
+            if Matcher::new(&filter, rules).matches(&partition, &stored, (&columns, 0)) {
                 let starts = by_keys(plan.start(), (&partition, &row)).is_le();
                 prop_assert!(starts && !plan.is_past(&partition, &row), "{filter}");
             }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use crate::failure::Failure;
-use crate::filter::{Expected, FilterError, FilterErrorKind};
+use crate::filter::{Expected, Filter, FilterError, FilterErrorKind};
 
 /// The failure of a filter with this text.
 pub(super) fn failure(text: &str, error: &FilterError) -> Failure {
@@ -32,6 +32,10 @@ pub(super) fn failure(text: &str, error: &FilterError) -> Failure {
             Expected::Close => {
                 format!("')' or operator expected at position {start} in '{text}'.")
             }
+            // A literal alone; a property alone is a condition.
+            Expected::Operator if error.kind() == FilterErrorKind::UnexpectedEnd => {
+                return Failure::syntax(NOT_A_CONDITION.to_owned());
+            }
             // The text up to here is an expression.
             Expected::End | Expected::Operator => {
                 format!("Syntax error at position {end} in '{text}'.")
@@ -44,6 +48,65 @@ pub(super) fn failure(text: &str, error: &FilterError) -> Failure {
         _ => return Failure::invalid_input(),
     };
     Failure::syntax(message)
+}
+
+const NOT_A_CONDITION: &str = "The $filter expression must evaluate to a single boolean value.";
+
+/// Refuses a property of the service that stands for a condition: the types of keys and of the Timestamp are declared,
+/// and those of all other properties are open.
+pub(super) fn check_types(filter: &Filter) -> Result<(), Failure> {
+    check_operands(filter)?;
+    match type_of(filter) {
+        BOOLEAN => Ok(()),
+        _ => Err(Failure::syntax(NOT_A_CONDITION.to_owned())),
+    }
+}
+
+const BOOLEAN: &str = "Edm.Boolean";
+
+/// The type of a filter as an operand.
+fn type_of(filter: &Filter) -> &'static str {
+    match filter {
+        Filter::IsTrue { 0: name, .. } => match &**name {
+            "PartitionKey" | "RowKey" => "Edm.String",
+            "Timestamp" => "Edm.DateTime",
+            _ => BOOLEAN,
+        },
+        _ => BOOLEAN,
+    }
+}
+
+fn check_operands(filter: &Filter) -> Result<(), Failure> {
+    let (all, operator) = match filter {
+        Filter::And { 0: all, .. } => (all, "And"),
+        Filter::Or { 0: any, .. } => (any, "Or"),
+        Filter::Not { 0: inner, .. } => {
+            check_operands(inner)?;
+            return match type_of(inner) {
+                BOOLEAN => Ok(()),
+                found => Err(Failure::syntax(format!(
+                    "A unary operator with an incompatible type was detected. Found operand type '{found}' for \
+                     operator kind 'Not'."
+                ))),
+            };
+        }
+        _ => return Ok(()),
+    };
+    let mut left = all.first().map_or(BOOLEAN, type_of);
+    for (index, one) in all.iter().enumerate() {
+        check_operands(one)?;
+        let right = type_of(one);
+        if index > 0 && (left, right) != (BOOLEAN, BOOLEAN) {
+            return Err(Failure::syntax(format!(
+                "A binary operator with incompatible types was detected. Found operand types '{left}' and \
+                 '{right}' for operator kind '{operator}'."
+            )));
+        }
+        if index > 0 {
+            left = BOOLEAN;
+        }
+    }
+    Ok(())
 }
 
 /// The position of a byte: .NET counts the UTF-16 code units of a text.
@@ -74,7 +137,6 @@ fn type_of_literal(text: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::failure::Stage;
-    use crate::filter::Filter;
 
     fn refused(text: &str) -> Failure {
         failure(text, &Filter::parse(text).unwrap_err())
@@ -122,5 +184,35 @@ mod tests {
             assert_eq!(refused(text), Failure::invalid_input(), "{text}");
         }
         assert_eq!(refused("startswith(A, 'b')"), Failure::not_implemented());
+        assert_eq!(refused("1").message, NOT_A_CONDITION);
+    }
+
+    #[test]
+    fn a_declared_property_is_no_condition() {
+        let and = |left, right| {
+            format!(
+                "A binary operator with incompatible types was detected. Found operand types 'Edm.{left}' and \
+                 'Edm.{right}' for operator kind 'And'."
+            )
+        };
+        let checked = |text: &str| check_types(&Filter::parse(text).unwrap());
+        for (text, expected) in [
+            ("(PartitionKey) and (RowKey ge 'x')", and("String", "Boolean")),
+            ("RowKey ge 'x' and Timestamp", and("Boolean", "DateTime")),
+            ("A and true and (PartitionKey)", and("Boolean", "String")),
+            ("A or (Timestamp and RowKey)", and("DateTime", "String")),
+            ("(PartitionKey)", NOT_A_CONDITION.to_owned()),
+            (
+                "not RowKey",
+                "A unary operator with an incompatible type was detected. Found operand type 'Edm.String' for \
+                 operator kind 'Not'."
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(checked(text).unwrap_err().message, expected, "{text}");
+        }
+        for text in ["A", "A and B or not C", "true", "RowKey eq 'x' and A"] {
+            assert_eq!(checked(text), Ok(()), "{text}");
+        }
     }
 }

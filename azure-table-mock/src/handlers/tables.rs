@@ -79,7 +79,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Respons
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let from = token::table(exchange)?.unwrap_or_default();
     let tables = tables_from(core, exchange, &from)?;
-    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, core.rules.dialect));
+    let matcher = filter.as_ref().map(|filter| Matcher::new(filter, &core.rules));
     let (mut page, mut next, mut work) = (Vec::new(), None, Work::default());
     for table in &tables {
         work.add(matcher.as_ref().map_or(1, Matcher::cost));
@@ -128,6 +128,9 @@ pub(super) fn below(core: &Core, exchange: &Exchange<'_>, path: &BelowTable) -> 
             return Err(Failure::table_not_found());
         }
         drop(store);
+        if request.verb()? == "GET" {
+            return Err(Failure::not_implemented());
+        }
         if path.has_other_keys {
             return Err(Failure::other_keys(&path.table));
         }

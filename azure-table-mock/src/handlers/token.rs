@@ -20,6 +20,9 @@ pub(super) fn row(exchange: &Exchange<'_>) -> Result<Option<StoredKey>, Failure>
     let Some(partition) = exchange.token("NextPartitionKey")? else {
         return Ok(None);
     };
+    if exchange.request.raw.option("NextRowKey").is_some_and(|text| text.is_empty()) {
+        return Err(Failure::invalid_input());
+    }
     Ok(Some(StoredKey::new(partition, exchange.token("NextRowKey")?.unwrap_or_default())))
 }
 

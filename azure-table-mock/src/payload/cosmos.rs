@@ -104,7 +104,11 @@ impl Payload<'_> {
                 ("RowKey", _) => push(out, "RowKey", entity.row_key()),
                 ("Timestamp", _) => timestamp(out),
                 (_, Some(member)) => push_value(out, level, &member),
-                // A property that the row does not have is left out.
+                (name, None) if name.contains(' ') => {
+                    push_text(out, name);
+                    out.extend_from_slice(b":null,");
+                }
+                // Any other property that the row does not have is left out.
                 (_, None) => {}
             }
         }

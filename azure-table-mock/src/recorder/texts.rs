@@ -153,7 +153,7 @@ mod tests {
         let table = all[1].table.as_deref().unwrap();
         assert!(table.ends_with("x...[4096bytes]") && table.len() < 2 * TEXT_BYTES, "{table}");
         let message = all[2].error_message.as_deref().unwrap();
-        assert!(message.starts_with("The etag value 'xx") && message.len() < 2 * TEXT_BYTES);
+        assert!(message.starts_with("0:The etag value 'xx") && message.len() < 2 * TEXT_BYTES);
         assert!(text(&"é".repeat(TEXT_BYTES)).ends_with("é...[4096bytes]"));
         assert!(text(&format!("a{}", "é".repeat(TEXT_BYTES))).ends_with("é...[4097bytes]"));
     }

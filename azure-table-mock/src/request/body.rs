@@ -116,16 +116,12 @@ fn read_boolean(text: Cow<'_, str>) -> RawValue<'_> {
     }
 }
 
-/// A time without a zone is UTC, like in the examples of [Insert Entity][insert]. Digits below 100 ns are dropped
-/// (recorded in `TestAddAnnotatedEntity`).
+/// A time without a zone is UTC, like in the examples of [Insert Entity][insert]; digits below 100 ns are dropped
+/// (recorded in `TestAddAnnotatedEntity`). The other forms are those of literals in filters.
 ///
 /// [insert]: https://learn.microsoft.com/rest/api/storageservices/insert-entity
 fn read_time(text: &str) -> Result<EdmDateTime, Failure> {
-    let mut read = EdmDateTime::parse_truncated(text);
-    if read == Err(DateTimeError::Malformed) {
-        read = EdmDateTime::parse_truncated(&format!("{text}Z"));
-    }
-    read.map_err(|error| match error {
+    EdmDateTime::parse_lenient(text).map_err(|error| match error {
         // A .NET DateTime outside of the service's range, for example `MinValue`.
         DateTimeError::OutOfRange => Failure::out_of_range(),
         _ => Failure::invalid_input(),

@@ -14,7 +14,7 @@ use crate::handlers::entity_with_keys;
 use crate::limits::{KEY_UTF16_UNITS, check_own_table_name};
 use crate::policies::Policies;
 use crate::request::RequestBody;
-use crate::store::{Precondition, RowChange, RowText, RowUpdate};
+use crate::store::{Precondition, RowChange, RowText, RowUpdate, Version};
 
 /// The parser of one text.
 pub(super) struct SeedParser<'t> {
@@ -135,7 +135,8 @@ fn time_of(entity: &str) -> Result<Option<EdmDateTime>, String> {
         time.map_err(|_| format!("the Timestamp {text:?} is malformed"))
     });
     let etag = text("odata.etag")?.map(|text| {
-        time_of_etag(&text)
+        Version::of_etag(&text)
+            .map(Version::time)
             .ok_or_else(|| format!("the odata.etag {text:?} is not of the form W/\"datetime'…'\""))
     });
     match (time.transpose()?, etag.transpose()?) {
@@ -144,12 +145,6 @@ fn time_of(entity: &str) -> Result<Option<EdmDateTime>, String> {
         }
         (time, etag) => Ok(etag.or(time)),
     }
-}
-
-/// The time in `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`.
-fn time_of_etag(etag: &str) -> Option<EdmDateTime> {
-    let text = etag.strip_prefix("W/\"datetime'")?.strip_suffix("'\"")?;
-    text.replace("%3A", ":").parse().ok()
 }
 
 pub(super) fn parse<'t, T: Deserialize<'t>>(text: &'t str, line: usize) -> Result<T, SeedError> {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 
 use super::row::StoredEntity;
-use crate::edm::{EdmCow, EdmType, EdmValue};
+use crate::edm::{EdmCow, EdmDateTime, EdmType, EdmValue};
 use crate::key::ordinal;
 use crate::row::Member;
 
@@ -27,6 +27,8 @@ pub(crate) struct Cell {
 pub(crate) struct ComparedValue<'f> {
     cell: Cell,
     value: &'f EdmValue,
+    /// The literal matches values of its own type only.
+    is_exact: bool,
 }
 
 impl Cell {
@@ -61,7 +63,7 @@ impl Cell {
         Self { word, offset: 0, edm_type: Some(edm_type) }
     }
 
-    /// The order of the value and a literal; `None` across types and for a missing value.
+    /// The order of the value and a literal; `None` for a missing value and for NaN.
     pub(crate) fn compare(
         self,
         row: &StoredEntity,
@@ -69,7 +71,7 @@ impl Cell {
     ) -> Option<Ordering> {
         let edm_type = self.edm_type?;
         if self.edm_type != literal.cell.edm_type {
-            return None;
+            return literal.order_of_other_type(edm_type, |word| self.word.cmp(&word));
         }
         let order = self.word.cmp(&literal.cell.word);
         let has_rest = matches!(edm_type, EdmType::String | EdmType::Guid | EdmType::Binary);
@@ -90,35 +92,55 @@ impl Cell {
 }
 
 impl<'f> ComparedValue<'f> {
-    pub(crate) fn new(value: &'f EdmValue) -> Self {
-        Self { cell: Cell::of_value(&value.as_cow()), value }
+    pub(crate) fn new(value: &'f EdmValue, is_exact: bool) -> Self {
+        Self { cell: Cell::of_value(&value.as_cow()), value, is_exact }
     }
 
-    pub(crate) fn value(&self) -> &'f EdmValue {
-        self.value
-    }
-
-    /// The order of a text and the literal; `None` if the literal is not a string.
+    /// The order of a text and the literal.
     pub(crate) fn order_of_text(&self, text: &str) -> Option<Ordering> {
         match self.value {
             EdmValue::String(literal) => Some(ordinal(text, literal)),
-            _ => None,
+            _ => self.order_of_other_type(EdmType::String, |_| Ordering::Less),
         }
     }
-}
 
-/// The order of two values of one type; `None` across types and for NaN.
-pub(crate) fn compare(value: &EdmCow<'_>, literal: &EdmValue) -> Option<Ordering> {
-    match (value, literal) {
-        (EdmCow::String(a), EdmValue::String(b)) => Some(ordinal(a, b)),
-        (EdmCow::Boolean(a), EdmValue::Boolean(b)) => Some(a.cmp(b)),
-        (EdmCow::Int32(a), EdmValue::Int32(b)) => Some(a.cmp(b)),
-        (EdmCow::Int64(a), EdmValue::Int64(b)) => Some(a.cmp(b)),
-        (EdmCow::Double(a), EdmValue::Double(b)) => a.partial_cmp(b),
-        (EdmCow::DateTime(a), EdmValue::DateTime(b)) => Some(a.cmp(b)),
-        (EdmCow::Guid(a), EdmValue::Guid(b)) => Some(a.cmp(b)),
-        (EdmCow::Binary(a), EdmValue::Binary(b)) => Some(a.as_ref().cmp(b.as_ref())),
-        _ => None,
+    /// The order of the name of a table and the literal, without case.
+    pub(crate) fn order_of_name(&self, name: &str) -> Option<Ordering> {
+        match self.value {
+            EdmValue::String(literal) => {
+                Some(ordinal(&name.to_lowercase(), &literal.to_lowercase()))
+            }
+            _ => self.order_of_text(name),
+        }
+    }
+
+    /// The order of the Timestamp of a row and the literal.
+    pub(crate) fn order_of_time(&self, time: EdmDateTime) -> Option<Ordering> {
+        match self.value {
+            EdmValue::DateTime(literal) => Some(time.cmp(literal)),
+            _ => self.order_of_other_type(EdmType::DateTime, |_| Ordering::Less),
+        }
+    }
+
+    /// The order of a value of another type and the literal. An integer literal is widened to the type of the value;
+    /// `cmp_word` then compares the value with the literal's word. Any other value is less than the literal.
+    fn order_of_other_type(
+        &self,
+        edm_type: EdmType,
+        cmp_word: impl FnOnce(u64) -> Ordering,
+    ) -> Option<Ordering> {
+        let is_nan = self.cell.edm_type.is_none();
+        if self.is_exact || is_nan {
+            return None;
+        }
+        let widened = match (self.value, edm_type) {
+            (EdmValue::Int32(number), EdmType::Int64) => Some(signed(i64::from(*number))),
+            (EdmValue::Int32(number), EdmType::Double) => word_of_double(f64::from(*number)),
+            #[allow(clippy::cast_precision_loss, reason = "as the conversion of .NET")]
+            (EdmValue::Int64(number), EdmType::Double) => word_of_double(*number as f64),
+            _ => None,
+        };
+        Some(widened.map_or(Ordering::Less, cmp_word))
     }
 }
 
@@ -194,7 +216,6 @@ mod tests {
 
     use super::super::{RowText, Version};
     use super::*;
-    use crate::edm::EdmDateTime;
 
     /// Texts that often begin with the same units: a word holds four of them.
     fn text() -> impl Strategy<Value = EdmValue> {
@@ -219,28 +240,50 @@ mod tests {
         ]
     }
 
+    /// The order of a value and a literal, by the rules that the pages state; `None` for NaN.
+    fn compare(value: &EdmCow<'_>, literal: &EdmValue, is_exact: bool) -> Option<Ordering> {
+        match (value, literal) {
+            (EdmCow::String(a), EdmValue::String(b)) => Some(ordinal(a, b)),
+            (EdmCow::Boolean(a), EdmValue::Boolean(b)) => Some(a.cmp(b)),
+            (EdmCow::Int32(a), EdmValue::Int32(b)) => Some(a.cmp(b)),
+            (EdmCow::Int64(a), EdmValue::Int64(b)) => Some(a.cmp(b)),
+            (EdmCow::Double(a), EdmValue::Double(b)) => a.partial_cmp(b),
+            (EdmCow::DateTime(a), EdmValue::DateTime(b)) => Some(a.cmp(b)),
+            (EdmCow::Guid(a), EdmValue::Guid(b)) => Some(a.cmp(b)),
+            (EdmCow::Binary(a), EdmValue::Binary(b)) => Some(a.as_ref().cmp(b.as_ref())),
+            _ if is_exact => None,
+            (EdmCow::Double(nan), _) if nan.is_nan() => None,
+            (_, EdmValue::Double(nan)) if nan.is_nan() => None,
+            (EdmCow::Int64(a), EdmValue::Int32(b)) => Some(a.cmp(&i64::from(*b))),
+            (EdmCow::Double(a), EdmValue::Int32(b)) => a.partial_cmp(&f64::from(*b)),
+            #[allow(clippy::cast_precision_loss, reason = "as the rule")]
+            (EdmCow::Double(a), EdmValue::Int64(b)) => a.partial_cmp(&(*b as f64)),
+            _ => Some(Ordering::Less),
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(crate::tests::sized(1000, 4000)))]
 
         #[test]
         fn a_cell_compares_like_its_value(
             (stored, literal) in prop_oneof![(value(), value()), (text(), text())],
+            is_exact: bool,
         ) {
             let properties = vec![("B".into(), EdmCow::Int32(1)), ("A".into(), stored.as_cow())];
             let row = RowText::new("é", &properties).at(Version::at(EdmDateTime::MIN));
             let cell = Cell::of(&row.properties().member("A").unwrap());
-            let found = cell.compare(&row, &ComparedValue::new(&literal));
-            prop_assert_eq!(found, compare(&stored.as_cow(), &literal));
+            let found = cell.compare(&row, &ComparedValue::new(&literal, is_exact));
+            prop_assert_eq!(found, compare(&stored.as_cow(), &literal, is_exact));
         }
     }
 
     #[test]
     fn a_missing_value_has_no_order() {
         let row = RowText::new("", &vec![]).at(Version::at(EdmDateTime::MIN));
-        assert_eq!(Cell::MISSING.compare(&row, &ComparedValue::new(&EdmValue::Int32(0))), None);
-        assert_eq!(
-            Cell::MISSING.compare(&row, &ComparedValue::new(&EdmValue::Double(f64::NAN))),
-            None
-        );
+        for literal in [EdmValue::Int32(0), EdmValue::Double(f64::NAN), EdmValue::from("")] {
+            let literal = ComparedValue::new(&literal, false);
+            assert_eq!(Cell::MISSING.compare(&row, &literal), None);
+        }
     }
 }

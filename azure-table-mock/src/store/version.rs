@@ -29,6 +29,12 @@ impl Version {
         Self(time)
     }
 
+    /// The version that `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"` names.
+    pub(crate) fn of_etag(etag: &str) -> Option<Self> {
+        let text = etag.strip_prefix("W/\"datetime'")?.strip_suffix("'\"")?;
+        text.replace("%3A", ":").parse().ok().map(Self)
+    }
+
     pub(crate) fn time(self) -> EdmDateTime {
         self.0
     }

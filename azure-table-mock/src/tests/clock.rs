@@ -69,7 +69,7 @@ fn the_clock_is_named_in_the_form_of_cosmos_db_too() {
         TableService::builder().dialect(Dialect::CosmosDb).clock(Arc::new(Standing)).build();
     service.faults().clock_ahead(Duration::from_secs(7200));
     let response = send_signed(&service, "GET", "/Tables", "");
-    assert_eq!(code(&response), (401, "Unauthorized".into()));
-    let expected = format!("the computed signature.{NOTE}2017-11-10T14:");
+    assert_eq!(code(&response), (403, "Forbidden".into()));
+    let expected = format!("payload to sign: ''{NOTE}2017-11-10T14:");
     assert!(text(&response).contains(&expected), "{}", text(&response));
 }

@@ -215,7 +215,7 @@ fn reads_are_limited_to_the_key_range() {
     // A continuation token does not leave the range.
     let page = send_with(&service, "GET", "/Blogs()?$top=2", &query, "");
     assert_eq!(header(&page, "x-ms-continuation-nextrowkey"), Some(&*page_token::encode("1")));
-    let token = format!("/Blogs()?NextPartitionKey={}&NextRowKey=", page_token::encode("a"));
+    let token = format!("/Blogs()?NextPartitionKey={}", page_token::encode("a"));
     assert_eq!(rows(&query, &token), 3);
     let last = send_with(&service, "GET", "/Blogs()?$top=3", &query, "");
     assert_eq!(header(&last, "x-ms-continuation-nextrowkey"), None);

@@ -170,14 +170,41 @@ const DIGIT_PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
+#[doc(hidden)]
 impl EdmDateTime {
-    /// Parses a text like [`FromStr`], and drops digits below 100 ns.
-    #[doc(hidden)]
-    pub fn parse_truncated(text: &str) -> Result<Self, DateTimeError> {
-        Self::parse(text, false)
+    /// Reads a time as .NET reads it, and so the service and programs that use it: the zone, the seconds and the time of
+    /// day may be missing, and digits below 100 ns are dropped. A time without a zone is UTC.
+    pub fn parse_lenient(text: &str) -> Result<Self, DateTimeError> {
+        Self::lenient_ticks(text).and_then(Self::from_ticks)
     }
 
-    fn parse(text: &str, is_exact: bool) -> Result<Self, DateTimeError> {
+    /// Reads the time of a literal in a filter. A time before [`EdmDateTime::MIN`], such as .NET's `DateTime.MinValue`,
+    /// is less than all stored times.
+    pub fn parse_literal(text: &str) -> Result<Self, DateTimeError> {
+        let ticks = Self::lenient_ticks(text)?;
+        if ticks < 0 || ticks > MAX_TICKS {
+            return Err(DateTimeError::OutOfRange);
+        }
+        Ok(Self(ticks))
+    }
+}
+
+impl EdmDateTime {
+    fn lenient_ticks(text: &str) -> Result<i64, DateTimeError> {
+        let (date, rest) = text.split_at_checked(10).ok_or(DateTimeError::Malformed)?;
+        let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+        let (clock, zone) = rest.split_at(zone_at);
+        let zone = if zone.is_empty() { "Z" } else { zone };
+        match clock.len() {
+            0 => Self::ticks_of_text(&format!("{date}T00:00:00{zone}"), false),
+            6 => Self::ticks_of_text(&format!("{date}{clock}:00{zone}"), false),
+            _ if zone_at == rest.len() => Self::ticks_of_text(&format!("{text}Z"), false),
+            _ => Self::ticks_of_text(text, false),
+        }
+    }
+
+    /// The ticks of a text, which may be outside of the service's range.
+    fn ticks_of_text(text: &str, is_exact: bool) -> Result<i64, DateTimeError> {
         let bytes = text.as_bytes();
         let (head, mut rest) = bytes.split_at_checked(19).ok_or(DateTimeError::Malformed)?;
         let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
@@ -226,7 +253,7 @@ impl EdmDateTime {
         let days = i64::from(date.num_days_from_ce() - 1);
         let seconds =
             days * SECONDS_PER_DAY + i64::from(hour * 3600 + minute * 60 + second) - offset;
-        Self::from_ticks(seconds * TICKS_PER_SECOND + fraction)
+        Ok(seconds * TICKS_PER_SECOND + fraction)
     }
 }
 
@@ -270,7 +297,7 @@ impl FromStr for EdmDateTime {
     /// Another form, no offset (the instant would be a guess), more than seven digits of fraction
     /// other than zeros, or an instant outside the service's range.
     fn from_str(text: &str) -> Result<Self, DateTimeError> {
-        Self::parse(text, true)
+        Self::ticks_of_text(text, true).and_then(Self::from_ticks)
     }
 }
 
@@ -341,7 +368,7 @@ mod tests {
         );
         assert_eq!(parse("2017-11-10T02:43:55.12345670Z"), parse("2017-11-10T02:43:55.1234567Z"));
         assert_eq!(parse("2017-11-10T02:43:55.12345678Z"), Err(DateTimeError::TooPrecise));
-        let truncated = EdmDateTime::parse_truncated("2017-11-10T02:43:55.12345678Z");
+        let truncated = EdmDateTime::parse_lenient("2017-11-10T02:43:55.12345678Z");
         assert_eq!(truncated, parse("2017-11-10T02:43:55.1234567Z"));
         assert_eq!(parse("2017-11-10T02:43:55+01:30"), parse("2017-11-10T01:13:55Z"));
     }

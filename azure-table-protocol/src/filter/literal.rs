@@ -56,8 +56,8 @@ pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
 /// Parses `prefix'text'`. The error describes the valid literals.
 pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static str> {
     if prefix.eq_ignore_ascii_case("datetime") {
-        let value = time(text).map(EdmValue::DateTime);
-        value.ok_or("a UTC time like datetime'2009-04-14T00:00:00Z'")
+        let value = EdmDateTime::parse_literal(text).map(EdmValue::DateTime);
+        value.map_err(|_| "a UTC time like datetime'2009-04-14T00:00:00Z'")
     } else if prefix.eq_ignore_ascii_case("guid") {
         let value = text.parse().ok().map(EdmValue::Guid);
         value.ok_or("a GUID like guid'c9da6455-213d-42c9-9a79-3e9149a57833'")
@@ -66,21 +66,6 @@ pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static st
     } else {
         Err("datetime, guid, X or binary before the quote")
     }
-}
-
-/// Parses a time. OData's literals have no zone, and may omit the seconds; the service's parser also accepts a
-/// date, a zone and more digits (`XmlConvert.ToDateTime`). A time without a zone is UTC.
-fn time(text: &str) -> Option<EdmDateTime> {
-    let (date, rest) = text.split_at_checked(10)?;
-    let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
-    let (clock, zone) = rest.split_at(zone_at);
-    let clock = match clock.len() {
-        0 => "T00:00:00".to_owned(),
-        6 => format!("{clock}:00"),
-        _ => clock.to_owned(),
-    };
-    let zone = if zone.is_empty() { "Z" } else { zone };
-    EdmDateTime::parse_truncated(&format!("{date}{clock}{zone}")).ok()
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
@@ -108,16 +93,29 @@ mod tests {
             ("2020-01-01T10:30:05.5", "2020-01-01T10:30:05.5Z"),
             ("2020-01-01T10:30:05.123456789Z", "2020-01-01T10:30:05.1234567Z"),
             ("2020-01-01T10:30:05+02:00", "2020-01-01T08:30:05Z"),
+            ("2020-01-01T10:30+02:00", "2020-01-01T08:30:00Z"),
         ] {
             let filter = Filter::parse(&format!("A ge datetime'{text}'")).unwrap();
             let expected: EdmDateTime = expected.parse().unwrap();
             assert_eq!(filter, Filter::compare("A", CompareOp::Ge, expected).unwrap(), "{text}");
         }
         for text in
-            ["", "2020", "2020-01", "2020-13-01", "2020-01-01T10", "0001-01-01", "é020-01-01"]
+            ["", "2020", "2020-01", "2020-13-01", "2020-01-01T10", "0000-01-01", "é020-01-01"]
         {
             let error = Filter::parse(&format!("A ge datetime'{text}'")).unwrap_err();
             assert_eq!(error.kind(), FilterErrorKind::BadLiteral, "{text}");
         }
+    }
+
+    /// LINQ programs compare with `DateTime.MinValue`.
+    #[test]
+    fn a_time_before_the_services_range_is_a_literal() {
+        let text = "A gt datetime'0001-01-01T00:00:00.0000000Z'";
+        let filter = Filter::parse(text).unwrap();
+        assert_eq!(filter.to_string(), text);
+        let Filter::Compare { literal: crate::edm::EdmValue::DateTime(time), .. } = filter else {
+            panic!("no comparison")
+        };
+        assert!(time < EdmDateTime::MIN && time.ticks() == 0);
     }
 }

@@ -16,8 +16,9 @@ use http::{HeaderValue, StatusCode, header};
 const DEFAULT_MEDIA_TYPE: HeaderValue =
     HeaderValue::from_static("application/json;odata=fullmetadata");
 
-const WRONG_SIGNATURE: &str =
-    "The MAC signature found in the HTTP request is not the same as the computed signature.";
+/// The recorded text, without the payload that it repeats.
+const FORBIDDEN: &str = "The input authorization token can't serve the request. Please check that the expected payload is \
+    built as per the protocol, and check the key being used. Server used the following payload to sign: ''";
 const INVALID_URL: &str = "Request url is invalid.";
 const UNAUTHORIZED: &str = "The input authorization token can't serve the request. The wrong key is being used or the \
     expected payload is not built as per the protocol.";
@@ -39,7 +40,10 @@ impl ServiceDialect {
             (Self::AzureStorage, BatchStep::Table) => {
                 Operation(Failure { stage: Stage::Preparation, ..failure }.at(index))
             }
-            // The message of a changeset with one operation has no index.
+            // The message of a changeset with one operation has an index only if an input is invalid.
+            (Self::AzureStorage, BatchStep::Check) if failure.code == "InvalidInput" => {
+                Operation(failure.at(index))
+            }
             (Self::AzureStorage, _) if count <= 1 => Operation(failure),
             (Self::AzureStorage, _) => Operation(failure.at(index)),
             // Cosmos DB checks all operations before it accepts the batch (recorded for PATCH).
@@ -169,17 +173,20 @@ fn in_cosmos(failure: Failure, request: &ParsedRequest<'_>) -> Failure {
         (StatusCode::BAD_REQUEST, "InvalidResourceName") => {
             Failure { code: "InvalidInput".into(), ..failure }
         }
-        // Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-unauthorized>
-        (StatusCode::FORBIDDEN, "AuthenticationFailed") => Failure {
-            status: StatusCode::UNAUTHORIZED,
-            code: "Unauthorized".into(),
-            // A sentence about the clock stays.
-            message: failure
-                .message
-                .replacen(&*Failure::authentication_failed().message, WRONG_SIGNATURE, 1)
-                .into(),
-            ..failure
-        },
+        // Recorded in 2020 and 2021 for a wrong key; a signature without the permission has the same response.
+        (StatusCode::FORBIDDEN, "AuthenticationFailed" | "AuthorizationPermissionMismatch") => {
+            Failure {
+                code: "Forbidden".into(),
+                // A sentence about the clock stays.
+                message: [Failure::authentication_failed(), Failure::permission_mismatch()]
+                    .iter()
+                    .fold(failure.message.to_string(), |message, known| {
+                        message.replacen(&*known.message, FORBIDDEN, 1)
+                    })
+                    .into(),
+                ..failure
+            }
+        }
         (StatusCode::CONFLICT, "TableAlreadyExists") => with("The specified table already exists."),
         (StatusCode::BAD_REQUEST, "PropertiesNeedValue") => {
             with("PartitionKey/RowKey cannot be empty")

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine};
 
 use super::error::DecodeReason;
-use crate::edm::{EdmCow, EdmType, EdmValue};
+use crate::edm::{EdmCow, EdmDateTime, EdmType, EdmValue};
 
 /// A property as it was read.
 #[derive(Debug, Default)]
@@ -203,7 +203,7 @@ fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
                 })?
             }
         }),
-        EdmType::DateTime => EdmCow::DateTime(text.parse().map_err(|_| {
+        EdmType::DateTime => EdmCow::DateTime(EdmDateTime::parse_lenient(text).map_err(|_| {
             until(|at, b| match at {
                 4 | 7 => b == b'-',
                 10 => b == b'T',
