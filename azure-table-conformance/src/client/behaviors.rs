@@ -66,7 +66,7 @@ macro_rules! for_each_behavior {
             }
             queries {
                 by_partition, comparisons_of_every_type, and_or_not_and_parentheses,
-                literal_on_the_left, another_type_never_matches, a_missing_property_never_matches,
+                literal_on_the_left, another_type_never_equals, a_missing_property_never_matches,
                 select_some_properties, select_a_missing_property, by_key_range, on_timestamp,
                 quotes_in_literals, nothing_found, several_spaces,
             }

@@ -141,7 +141,7 @@ const TYPES: &[&str] = &[
     "paging::take_is_a_true_limit",
     "queries::a_missing_property_never_matches",
     "queries::and_or_not_and_parentheses",
-    "queries::another_type_never_matches",
+    "queries::another_type_never_equals",
     "queries::by_key_range",
     "queries::by_partition",
     "queries::comparisons_of_every_type",

@@ -139,6 +139,11 @@ impl Target {
         left_out::lists(self.protocol, self.serves)
     }
 
+    /// Whether a value of another type is less than a literal, and an integer literal is widened.
+    pub(crate) fn orders_types(&self) -> bool {
+        self.protocol.dialect == Dialect::AzureStorage
+    }
+
     /// Whether the clients read the rows of a query in key order.
     pub(crate) fn has_key_order(&self) -> bool {
         self.protocol.dialect == Dialect::AzureStorage

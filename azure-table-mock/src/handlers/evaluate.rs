@@ -111,7 +111,11 @@ impl<'f> Matcher<'f> {
             "Timestamp" => Compared::Timestamp,
             name => Compared::Property(self.names.add(name)),
         };
-        CompiledFilter::Compare(compared, op, ComparedValue::new(literal, self.rules.has_exact_types))
+        CompiledFilter::Compare(
+            compared,
+            op,
+            ComparedValue::new(literal, self.rules.has_exact_types),
+        )
     }
 
     pub(super) fn names(&self) -> &Names<&'f str> {
