@@ -6,7 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{HeaderValue, header};
+use http::{HeaderValue, Method, Request, header};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -18,6 +19,7 @@ use tokio::time::{Duration, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::exchange;
+use crate::header_case::{CasedStream, Responses};
 use crate::print_error;
 use crate::shared::Shared;
 use crate::socket::{self, Client};
@@ -115,17 +117,23 @@ async fn serve(
     mut stopping: watch::Receiver<()>,
 ) {
     let progress = Arc::new(Progress::default());
+    let responses = Responses::default();
+    let stream = CasedStream::new(stream, responses.clone());
     let stream = TimedStream::new(stream, shared.limits, Arc::clone(&progress));
-    let service = service_fn(|request| {
-        let progress = &progress;
+    let service = service_fn(|request: Request<Incoming>| {
+        let (progress, responses) = (&progress, &responses);
         async move {
             let _handling = progress.start();
+            let is_head = request.method() == Method::HEAD;
             let response = exchange::respond(shared, sender, client, request).await;
             let close = HeaderValue::from_static("close");
             if let Ok(response) = &response
                 && response.headers().get(header::CONNECTION) == Some(&close)
             {
                 progress.linger();
+            }
+            if response.is_ok() {
+                responses.push(!is_head);
             }
             response
         }

@@ -15,6 +15,7 @@ mod control_token;
 mod exchange;
 mod folder;
 mod gate;
+mod header_case;
 mod health;
 mod host;
 mod limits;

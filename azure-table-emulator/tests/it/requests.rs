@@ -61,6 +61,31 @@ async fn a_request_without_a_signature_is_refused_unless_it_is_loose() {
     assert_eq!(loose.get("/nobody/Tables").await.status(), 404);
 }
 
+/// WCF Data Services looks these names up with their case.
+#[tokio::test]
+async fn names_of_headers_have_the_case_of_the_service() {
+    let server = Server::start(&["--loose"]).await;
+    let rows = server.client().table_named::<DynamicEntity>("Rows");
+    rows.create().await.unwrap();
+    for key in ["1", "2"] {
+        rows.insert(&DynamicEntity::new("p", key)).await.unwrap();
+    }
+    let request = "GET /devstoreaccount1/Rows()?$top=1 HTTP/1.1\r\nHost: localhost\r\n\
+                   Accept: application/json\r\nConnection: close\r\n\r\n";
+    let response = server.exchange(request.as_bytes()).await;
+    for name in [
+        "x-ms-continuation-NextPartitionKey",
+        "x-ms-continuation-NextRowKey",
+        "x-ms-request-id",
+        "Content-Type",
+        "Content-Length",
+        "X-Content-Type-Options",
+        "Date",
+    ] {
+        assert!(response.contains(&format!("\r\n{name}: ")), "{name}: {response}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_serves_many_requests() {
     let server = Server::start(&["--loose"]).await;

@@ -70,7 +70,7 @@ async fn nothing_of_before_a_reset_counts_under_a_frozen_clock() {
 
 #[tokio::test]
 async fn a_refusal_that_the_changed_clock_causes_names_the_clock() {
-    for (dialect, status) in [("storage", 403), ("cosmos", 401)] {
+    for (dialect, status) in [("storage", 403), ("cosmos", 403)] {
         let server = Server::start(&["--dialect", dialect]).await;
         server.table("Blogs").await;
         let expiry = SystemTime::now() + Duration::from_secs(3600);
