@@ -108,12 +108,10 @@ impl BearerTokens {
     ///
     /// | endpoint | audience |
     /// |---|---|
-    /// | `….core.usgovcloudapi.net` | `https://storage.azure.us` |
-    /// | `….core.chinacloudapi.cn` | `https://storage.azure.cn` |
     /// | `….table.cosmos.azure.com`, `.us`, `.cn` | `https://cosmos.azure.com`, `.us`, `.cn` |
-    /// | all others | `https://storage.azure.com` |
+    /// | all others, in every cloud | `https://storage.azure.com` |
     ///
-    /// These are the audiences of Azure.Data.Tables for .NET; `https://account.table.core.windows.net` is the
+    /// Those of Cosmos DB are the audiences of Azure.Data.Tables for .NET; `https://account.table.core.windows.net` is the
     /// audience of a single account. The suffix `/.default` is optional.
     #[must_use]
     pub fn audience(self, audience: &str) -> Self {

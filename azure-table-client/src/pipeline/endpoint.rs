@@ -48,6 +48,13 @@ impl Endpoint {
             ));
         }
         let Some(host) = url.host() else { return Err(refused("has no host")) };
+        // The path would be a part of the table's name, and of what is signed.
+        if is_azure(url.host_str().unwrap_or_default()) && url.path() != "/" {
+            return Err(refused(
+                "has a path, which endpoints of Azure do not have: pass https://account.table.core.windows.net, and the \
+                 name of the table when you open it",
+            ));
+        }
         let is_loopback = is_this_machine(&host);
         let scheme = if url.scheme() == "https" { Scheme::HTTPS } else { Scheme::HTTP };
         // The rest of the authority, a user name and a password, is refused above.
@@ -128,6 +135,15 @@ impl Endpoint {
     }
 }
 
+/// Whether a host belongs to a cloud of Azure, where the account is a part of the host.
+fn is_azure(host: &str) -> bool {
+    [".core.windows.net", ".core.usgovcloudapi.net", ".core.chinacloudapi.cn", ".storage.azure.net"]
+        .iter()
+        .any(|suffix| host.ends_with(suffix))
+        || host.contains(".table.cosmos.azure.")
+        || host.contains(".table.cosmosdb.azure.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +210,9 @@ mod tests {
             "https://u:p@a",
             "/path",
             "https://a:99999",
+            "https://me.table.core.windows.net/Blogs",
+            "https://me.table.cosmos.azure.com:443/Blogs",
+            "https://me.table.core.chinacloudapi.cn//",
         ] {
             let error = Endpoint::parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("secret"));

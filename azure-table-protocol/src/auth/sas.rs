@@ -7,7 +7,7 @@ use super::CredentialError;
 use super::sas_time::read_time;
 use crate::wire::encoding::QueryString;
 
-/// A shared access signature, which is sent unchanged. `Debug` does not show it, and it is overwritten when it
+/// A shared access signature, which is sent unchanged, except that a plus in it is encoded. `Debug` does not show it, and it is overwritten when it
 /// is dropped.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<String>);
@@ -40,13 +40,23 @@ impl SasToken {
                 "the shared access signature has no sig parameter: it is truncated, or is another text",
             ));
         }
-        if !token.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
-            return Err(CredentialError::new(
-                "the shared access signature has a character that is not allowed in a URL; \
-                 it must be percent-encoded",
-            ));
+        let in_url = |c: char| c.is_ascii_graphic() && !r#"#"<>\^`{|}"#.contains(c);
+        if let Some(character) = token.chars().find(|c| !in_url(*c)) {
+            return Err(CredentialError::new(format!(
+                "the shared access signature has the character {character:?}, which is not allowed in a URL; it must be \
+                 percent-encoded",
+            )));
         }
-        let token = Self(Zeroizing::new(token.to_owned()));
+        let mut sent = Zeroizing::new(String::with_capacity(3 * token.len()));
+        for field in token.split_inclusive('&') {
+            // A plus in a query is a space, which no signature has.
+            let plus = if field.starts_with("sig=") { "%2B" } else { "+" };
+            for (index, part) in field.split('+').enumerate() {
+                sent.push_str(if index > 0 { plus } else { "" });
+                sent.push_str(part);
+            }
+        }
+        let token = Self(sent);
         token.check_fields()?;
         Ok(token)
     }
@@ -126,9 +136,14 @@ mod tests {
             assert!(!format!("{error} {error:?}").contains("c2Vj"), "{error}");
         }
         let unencoded = "se=2026-01-01T00:00:00Z&sig=a/b+c==";
-        assert_eq!(SasToken::new(unencoded).unwrap().as_query(), unencoded);
-        for bad in ["", "sv=2019-02-02", "sig=", "sig=a b", "sig=a#b"] {
+        let sent = "se=2026-01-01T00:00:00Z&sig=a/b%2Bc==";
+        assert_eq!(SasToken::new(unencoded).unwrap().as_query(), sent);
+        for bad in ["", "sv=2019-02-02", "sig="] {
             assert!(SasToken::new(bad).is_err(), "{bad}");
+        }
+        for bad in [' ', '#', '"', '<', '>', 'é', '\u{7}'] {
+            let error = SasToken::new(&format!("sig=a{bad}b")).unwrap_err().to_string();
+            assert!(error.contains(&format!("the character {bad:?},")), "{error}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The audience of a token.
 //!
-//! Source: `TableAudience` of Azure.Data.Tables for .NET.
+//! Storage has one audience in all clouds: Entra ID refuses `https://storage.azure.us` with AADSTS500011
+//! (azure-sdk-for-go#25542). The audiences of Cosmos DB are those of `TableAudience` of Azure.Data.Tables for .NET.
 
 use url::Url;
 
@@ -8,9 +9,7 @@ use url::Url;
 pub(super) const STORAGE: &str = "https://storage.azure.com";
 
 /// The endings of hosts, and the audiences of their services.
-const AUDIENCES: [(&str, &str); 6] = [
-    (".core.usgovcloudapi.net", "https://storage.azure.us"),
-    (".core.chinacloudapi.cn", "https://storage.azure.cn"),
+const AUDIENCES: [(&str, &str); 4] = [
     (".table.cosmos.azure.com", "https://cosmos.azure.com"),
     (".table.cosmosdb.azure.com", "https://cosmos.azure.com"),
     (".table.cosmos.azure.us", "https://cosmos.azure.us"),
