@@ -109,7 +109,7 @@ fn malformed_signatures() {
         ("sv=2019-02-02&amp;sig=c2Vj", "was copied from HTML: it has &amp; instead of &"),
         (
             "sv=2019-02-02&sig=c2Vj IA",
-            "has a character that is not allowed in a URL; it must be percent-encoded",
+            "has the character ' ', which is not allowed in a URL; it must be percent-encoded",
         ),
         ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; pass it unchanged"),
         (
