@@ -37,6 +37,9 @@ pub(crate) async fn serve(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let mut signals =
         Signals::listen().map_err(|error| format!("cannot listen for signals: {error}"))?;
+    if options.names_other_services {
+        print_error("the options for blobs and queues have no effect: only tables are served");
+    }
     if let Some(warning) = start::warning(options, address.ip()) {
         print_error(warning);
     }

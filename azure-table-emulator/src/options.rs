@@ -77,6 +77,8 @@ pub(crate) struct Options {
     pub(crate) account_in_host: bool,
     /// An Int32 literal in a filter also matches Int64 and Double values.
     pub(crate) exact_types: bool,
+    /// The arguments have options for blobs or queues.
+    pub(crate) names_other_services: bool,
 }
 
 /// Hides the control token.
@@ -233,6 +235,7 @@ impl Options {
             oauth: oauth.is_some(),
             account_in_host: !is_on("disable-product-style-url")?,
             exact_types: is_on("exact-types")?,
+            names_other_services: given.is_on("other services"),
         })
     }
 }

@@ -61,6 +61,10 @@ impl Arguments {
             let name = match argument {
                 Arg::Long(name) => format!("--{name}"),
                 Arg::Short(name) => format!("-{name}"),
+                // The first argument of scripts that start a container of Azurite.
+                Arg::Value(program) if program == "azurite" || program == "azurite-table" => {
+                    continue;
+                }
                 Arg::Value(_) => return error(unexpected()),
             };
             match &*name {
@@ -93,6 +97,10 @@ impl Given {
             "--log" => {
                 self.values.insert("log", log_format(parser)?);
             }
+            name if is_of_another_service(name) => {
+                text(name, parser)?;
+                self.switches.insert("other services");
+            }
             "--self-signed" => {
                 self.self_signed = Some(parser.optional_value().unwrap_or_default().into());
             }
@@ -120,6 +128,13 @@ fn one_value(name: &str) -> Option<&'static str> {
         "--pwd" => "pwd",
         _ => return None,
     })
+}
+
+/// Whether an option of Azurite is for blobs or queues. It has a value.
+fn is_of_another_service(name: &str) -> bool {
+    let of_service = |rest: &str| matches!(rest, "Host" | "Port" | "KeepAliveTimeout");
+    name == "--extentMemoryLimit"
+        || ["--blob", "--queue"].iter().any(|it| name.strip_prefix(it).is_some_and(of_service))
 }
 
 /// The option whose value is a path.

@@ -92,7 +92,8 @@ Options of azurite-table:
   --inMemoryPersistence            Keep the tables in memory, which is the default here
   -s, --silent                     Print no line for a request, which is the default here
   --skipApiVersionCheck, --disableTelemetry have no effect: every version is accepted, and
-  there is no telemetry.
+  there is no telemetry. Those for blobs and queues have none either: --blobHost, --queuePort,
+  --extentMemoryLimit and others.
 
 Each option of this program has a variable: --max-connections is AZURE_TABLE_EMULATOR_MAX_CONNECTIONS.
 The value 1 or true switches an option on. An argument overrides its variable. Irregular variables:

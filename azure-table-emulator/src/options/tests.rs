@@ -39,6 +39,23 @@ fn file(name: &str, content: &str) -> String {
 }
 
 #[test]
+fn the_arguments_of_azurite_for_other_services_are_accepted() {
+    let parse =
+        |arguments: &[&str]| match Command::parse(arguments.iter().map(Into::into), |_| None) {
+            Ok(Command::Run(options)) => Ok((options.port, options.names_other_services)),
+            other => Err(format!("{other:?}")),
+        };
+    // The arguments of Testcontainers and Aspire.
+    let given = "azurite --blobHost 0.0.0.0 --queueHost 0.0.0.0 --tableHost 0.0.0.0 --blobPort 10000 --queuePort 10001 \
+                 --tablePort 7 --extentMemoryLimit 50 --blobKeepAliveTimeout 5 --skipApiVersionCheck";
+    assert_eq!(parse(&given.split_whitespace().collect::<Vec<_>>()), Ok((7, true)));
+    assert_eq!(parse(&["azurite-table", "--tablePort", "7"]), Ok((7, false)));
+    for bad in [&["--blobPort"][..], &["--blobSize", "1"], &["azure"], &["--queue", "1"]] {
+        assert!(parse(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
 fn the_default_is_the_development_account_on_loopback() {
     let options = options(&[], &[("HOST", ""), ("LOG", "0"), ("DATA", "")]);
     assert_eq!((&*options.host, options.port), ("127.0.0.1", 10002));
