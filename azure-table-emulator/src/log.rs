@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use azure_table_client::ErrorCode;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::RecordedRequest;
 use serde_json::json;
@@ -69,7 +70,8 @@ fn line(format: LogFormat, request: &RecordedRequest) -> String {
     match format {
         LogFormat::Text => {
             let plan = plan.as_deref().unwrap_or("-");
-            format!("{time} {method} {url} {status} {plan} {took}us\n")
+            let failure = failure(request);
+            format!("{time} {method} {url} {status}{failure} {plan} {took}us\n")
         }
         LogFormat::Json => {
             let line = json!({
@@ -77,12 +79,26 @@ fn line(format: LogFormat, request: &RecordedRequest) -> String {
                 "method": method.as_str(),
                 "url": url,
                 "status": status,
+                "error_status": request.error_status,
+                "error_code": request.error_code.as_ref().map(ErrorCode::as_str),
+                "failed_operation": request.failed_operation,
                 "plan": plan,
                 "scanned_rows": request.scanned_rows,
                 "microseconds": u64::try_from(took).unwrap_or(u64::MAX),
             });
             format!("{line}\n")
         }
+    }
+}
+
+/// ` EntityAlreadyExists`, or in a batch ` (operation 1: 409 EntityAlreadyExists)`.
+fn failure(request: &RecordedRequest) -> String {
+    let Some(code) = request.error_code.as_ref().map(ErrorCode::as_str) else {
+        return String::new();
+    };
+    match (request.failed_operation, request.error_status) {
+        (Some(index), Some(status)) => format!(" (operation {index}: {status} {code})"),
+        _ => format!(" {code}"),
     }
 }
 
@@ -94,6 +110,7 @@ fn timestamp(time: SystemTime) -> String {
 mod tests {
     use azure_table_client::mock::MockTableService;
     use azure_table_client::transport::HttpRequest;
+    use azure_table_client::{DynamicEntity, Operation};
     use http::{Method, Uri};
 
     use super::*;
@@ -116,5 +133,27 @@ mod tests {
         assert_eq!((&value["method"], &value["status"]), (&"GET".into(), &200.into()));
         assert!(value["plan"].is_null() && value["microseconds"].is_u64(), "{json}");
         assert_eq!(json.lines().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_line_shows_why_a_request_was_refused() {
+        let service = MockTableService::new();
+        let blogs = service.client().table_named::<DynamicEntity>("Blogs");
+        let text = || line(LogFormat::Text, &service.requests().last().unwrap());
+        let row = DynamicEntity::new("p", "1");
+        blogs.insert(&row).await.unwrap_err();
+        assert!(text().contains(" 404 TableNotFound - "), "{}", text());
+        blogs.create().await.unwrap();
+        blogs.insert(&row).await.unwrap();
+        let both = blogs.transaction().insert(&DynamicEntity::new("p", "2")).insert(&row);
+        both.await.unwrap_err();
+        let failed = service.requests().of(Operation::Transaction).pop().unwrap();
+        let refused = line(LogFormat::Text, &failed);
+        assert!(refused.contains(" 202 (operation 1: 409 EntityAlreadyExists) - "), "{refused}");
+        let json: serde_json::Value =
+            serde_json::from_str(&line(LogFormat::Json, &failed)).unwrap();
+        assert_eq!((&json["status"], &json["error_status"]), (&202.into(), &409.into()));
+        assert_eq!(json["failed_operation"], 1);
+        assert_eq!(json["error_code"], "EntityAlreadyExists");
     }
 }

@@ -19,6 +19,7 @@ use crate::room::Room;
 use crate::service::{LOCAL, TableService};
 use crate::step;
 use crate::transport::{HttpRequest, HttpResponse, TransportError, TransportErrorKind};
+use crate::wire::Operation;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
@@ -298,6 +299,11 @@ impl<'a, 'r> ExchangeRecording<'a, 'r> {
             operations: request.operation_count(),
             table: request.table().map(recorder::text),
             status,
+            error_status: failure.as_ref().map(|failure| failure.status.as_u16()),
+            failed_operation: failure
+                .as_ref()
+                .filter(|_| operation == Operation::Transaction)
+                .and_then(Failure::index),
             error_code: failure.as_ref().map(|failure| (&*failure.code).into()),
             error_message: failure.map(|failure| recorder::text(&failure.message)),
             plan,

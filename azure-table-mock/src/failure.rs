@@ -132,6 +132,11 @@ impl Failure {
         Self { message: format!("{index}:{}", self.message).into(), ..self }
     }
 
+    /// The index in the message of a batch's failure. The message of a changeset with one operation may have none.
+    pub(super) fn index(&self) -> Option<usize> {
+        self.message.split_once(':').map_or(Some(0), |(index, _)| index.parse().ok().or(Some(0)))
+    }
+
     /// The value of `If-Match` is not an ETag.
     pub(super) fn invalid_etag(value: &str) -> Self {
         let message = format!(

@@ -222,6 +222,8 @@ mod tests {
             operations: 1,
             table: None,
             status,
+            error_status: None,
+            failed_operation: None,
             error_code: None,
             error_message: None,
             plan: Some(PlanKind::TableScan),

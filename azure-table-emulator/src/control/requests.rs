@@ -1,8 +1,8 @@
 //! The recorded requests.
 
-use azure_table_client::Operation;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::RecordedRequest;
+use azure_table_client::{ErrorCode, Operation};
 use http::Method;
 use serde_json::{Map, Value, json};
 
@@ -82,6 +82,9 @@ fn document((account, request): &(String, RecordedRequest)) -> Value {
         "table": request.table,
         "filter": request.filter(),
         "status": request.status,
+        "error_status": request.error_status,
+        "error_code": request.error_code.as_ref().map(ErrorCode::as_str),
+        "failed_operation": request.failed_operation,
         "plan": request.plan.map(|plan| plan.to_string()),
         "scanned_rows": request.scanned_rows,
         "attempt": request.attempt,

@@ -95,6 +95,9 @@ fn request_row(body: &mut Html, account: &str, request: &RecordedRequest) {
         "</td><td class=\"number\">"
     });
     body.text(&request.status.to_string()).raw("</td><td>");
+    if let (Some(index), Some(status)) = (request.failed_operation, request.error_status) {
+        body.raw("operation ").number(index).raw(": ").text(&status.to_string()).raw(" ");
+    }
     body.text(request.error_code.as_ref().map(ErrorCode::as_str).unwrap_or_default());
     body.raw(match request.plan {
         Some(PlanKind::TableScan) => "</td><td class=\"bad\">",

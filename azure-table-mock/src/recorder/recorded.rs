@@ -34,6 +34,11 @@ pub struct RecordedRequest {
     pub table: Option<String>,
     /// The HTTP status of the response; 0 if the client dropped the request before its response.
     pub status: u16,
+    /// The HTTP status of the failure: [`status`](Self::status), or that of the operation that failed a batch, whose own
+    /// status is 202.
+    pub error_status: Option<u16>,
+    /// The index of the operation that failed a batch.
+    pub failed_operation: Option<usize>,
     /// The service's error code in the response; for a batch, the code of the operation that failed it.
     pub error_code: Option<ErrorCode>,
     /// The service's error message, without request id and time.
