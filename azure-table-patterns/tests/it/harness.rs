@@ -1,7 +1,7 @@
 //! The harness itself, with a counter that two programs increment.
 
-use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, IfMatch, TableClient};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::{DynamicEntity, IfMatch, Outcome, RetryPolicy, TableClient};
 use azure_table_tests::chaos::{self, Report, Round};
 use azure_table_tests::crashes::{LATENESS, at_every_pair_of_requests, at_every_request};
 use azure_table_tests::sized;
@@ -92,4 +92,44 @@ async fn increment_without_condition(round: &mut Round) -> Report {
 #[should_panic(expected = "violations")]
 async fn a_lost_update_is_a_violation() {
     chaos::run("lost updates", 400, increment_without_condition).await;
+}
+
+/// Inserts rows whose connections are refused, so that nothing is sent, through the proxy that delivers writes twice.
+async fn insert_without_connection(round: &mut Round) -> Report {
+    let service = round.client_with(0, |builder| builder.retry(RetryPolicy::none()));
+    let table = service.table_named::<DynamicEntity>("Counters");
+    table.create().await.unwrap();
+    round.start_faults();
+    round.mock().faults().clear();
+    let mock = round.mock().clone();
+    let inserts = async move {
+        let mut refused = Vec::new();
+        for n in 0..100 {
+            let fault = mock.faults().add(Fault::refuse_connection().times(1));
+            let row = DynamicEntity::new("p", n.to_string());
+            let error = table.insert(&row).await.unwrap_err();
+            // Otherwise, the proxy was too busy for the first delivery.
+            if error.status().is_none() && fault.struck() == 1 {
+                assert_eq!(error.outcome(), Outcome::NotApplied);
+                refused.push(n.to_string());
+            }
+            // Another delivery would arrive by then.
+            mock.faults().clear();
+            tokio::time::sleep(LATENESS * 2).await;
+        }
+        refused
+    };
+    let refused = round.run_programs([inserts]).await.remove(0);
+    let mut report = Report { operations: 100, ..Report::default() };
+    report.check(refused.len() > 50, || format!("{} connections were refused", refused.len()));
+    for row_key in &refused {
+        let is_stored = round.mock().row("Counters", "p", row_key).is_some();
+        report.check(!is_stored, || format!("{row_key} is stored"));
+    }
+    report
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_connection_delivers_nothing() {
+    chaos::run("refused connections", 100, insert_without_connection).await;
 }

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, TransportError, TransportErrorKind,
+};
 use fastrand::Rng;
 use tokio::time::sleep;
 
@@ -75,7 +77,7 @@ impl Proxy {
         };
         let service = other.responds.map_or(&self.mock, |busy| &self.busy[busy]);
         let response = service.receive(request.clone()).await;
-        if response.as_ref().is_ok_and(is_final) {
+        if is_only(&response) {
             return response;
         }
         self.struck.fetch_add(1, Ordering::Relaxed);
@@ -107,7 +109,14 @@ impl Proxy {
     }
 }
 
-fn is_final(response: &HttpResponse) -> bool {
-    let body = String::from_utf8_lossy(&response.body);
-    FINAL.iter().any(|code| body.contains(code))
+/// Whether there is no other delivery: the refusal holds for it too, or the connection was refused, so that the client has
+/// sent nothing.
+fn is_only(result: &Result<HttpResponse, TransportError>) -> bool {
+    match result {
+        Ok(response) => {
+            let body = String::from_utf8_lossy(&response.body);
+            FINAL.iter().any(|code| body.contains(code))
+        }
+        Err(error) => error.kind() == TransportErrorKind::Connect,
+    }
 }
