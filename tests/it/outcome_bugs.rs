@@ -10,7 +10,7 @@ use azure_table_client::client::WriteOutcome;
 use azure_table_client::clock::TokioClock;
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpResponse, Transport};
+use azure_table_client::transport::{HttpResponse, Transport, TransportErrorKind};
 use azure_table_client::{
     DynamicEntity, Operation, Outcome, Proof, RetryPolicy, TableClient, TableServiceClient,
 };
@@ -323,4 +323,80 @@ async fn an_error_while_preparing_a_retry_keeps_the_write_open() {
     let error = result.unwrap_err();
     assert_eq!(rows, Some(1));
     assert_eq!(error.outcome(), Outcome::Unknown);
+}
+
+/// The rows exist with the values of the run, and are older than the run.
+#[tokio::test(start_paused = true)]
+async fn a_bulk_run_does_not_take_an_old_row_for_its_own() {
+    for (row_keys, loses_all) in [(&["b", "c"][..], true), (&["a", "b", "c"], false)] {
+        let mock = old_service();
+        let other = mock.client().table_named::<DynamicEntity>("Blogs");
+        other.create().await.unwrap();
+        for (row_key, text) in [("a", "other"), ("b", "same"), ("c", "same")] {
+            other.insert(&item(row_key, text)).await.unwrap();
+        }
+        tokio::time::advance(Duration::from_secs(600)).await;
+        let lost = || Step::fail(TransportErrorKind::Interrupted);
+        // A batch is lost; the next one is refused because of its first row; the response to that of the others is cut.
+        let cut = || Step::pass().edit(|response| response.body.truncate(response.body.len() / 2));
+        let others = if loses_all { vec![lost()] } else { vec![Step::pass(), cut()] };
+        let script = std::iter::once(lost()).chain(others);
+        let transport = Scripted::new(mock.transport(), on(is_batch, in_turn(script)));
+        let table = service(&mock, transport).table_named::<DynamicEntity>("Blogs");
+        let retries = RetryPolicy::fixed(if loses_all { 1 } else { 3 }, Duration::from_secs(1));
+        let bulk = table.bulk().retry(retries).keep_results();
+        let rows = row_keys.iter().map(|row_key| BulkOperation::Insert(item(row_key, "same")));
+        let report = bulk.run(rows).await.unwrap_err().into_report();
+        let unknown = row_keys.len() as u64;
+        assert_eq!((report.progress.applied, report.progress.unknown), (0, unknown), "{report}");
+    }
+}
+
+/// Two batches of one partition: the first one times out 40 minutes after it was sent, and ends the partition. The second
+/// one was sent 20 minutes later: its request was lost for the client, and arrives after all.
+#[tokio::test(start_paused = true)]
+async fn a_bulk_run_does_not_deny_a_batch_since_an_older_one_has_expired() {
+    let minutes = |count: u64| Duration::from_secs(60 * count);
+    let mock = MockTableService::new();
+    // The dates of the client's signatures are accepted for longer.
+    mock.faults().clock_behind(minutes(14));
+    let other = mock.client().table_named::<DynamicEntity>("Blogs");
+    other.create().await.unwrap();
+    let mut updates = Vec::new();
+    for row_key in ["a", "b"] {
+        let etag = other.insert(&item(row_key, "old")).await.unwrap().etag;
+        updates.push(BulkOperation::Merge(item(row_key, "new"), etag.into()));
+    }
+    let (service, mut writes) = (mock.transport(), 0);
+    let late = Arc::clone(&service);
+    let transport = Scripted::new(service, move |request| {
+        if !is_write(request) {
+            return Step::pass();
+        }
+        writes += 1;
+        if writes == 1 {
+            return Step::hang();
+        }
+        let (request, late) = (request.clone(), Arc::clone(&late));
+        tokio::spawn(async move {
+            sleep(minutes(25)).await;
+            drop(late.send(request).await);
+        });
+        Step::fail(TransportErrorKind::Interrupted)
+    });
+    let builder = mock.client_builder().transport(transport).try_timeout(minutes(40));
+    let service = builder.deadline(minutes(200)).build().unwrap();
+    let table = service.table_named::<DynamicEntity>("Blogs");
+    let bulk = table.bulk().retry(RetryPolicy::fixed(3, minutes(30))).give_up_after(minutes(40));
+    let updates = stream::iter(updates).enumerate().then(|(at, update)| async move {
+        sleep(minutes(20 * at as u64)).await;
+        update
+    });
+    let report = bulk.keep_results().run_stream(updates).await.unwrap_err().into_report();
+    sleep(minutes(30)).await;
+    let text = other.get(("p", "b")).await.unwrap().entity.get::<String>("Text");
+    assert_eq!(text, Some(Ok("new".to_owned())));
+    // The first request never arrives, and is too old by the time at which the rows are read.
+    let unknown: Vec<_> = report.unknown().map(|result| result.index).collect();
+    assert_eq!((report.progress.failed, unknown), (1, vec![1]), "{report}");
 }

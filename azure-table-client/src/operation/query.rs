@@ -8,6 +8,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::SystemTime;
 use std::vec;
 
 use http::Method;
@@ -55,6 +56,8 @@ pub(crate) struct Rows {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
     pub(crate) location: Location,
+    /// The service's clock in the response.
+    pub(crate) date: Option<SystemTime>,
 }
 
 /// What is read of the rows of a page.
@@ -285,6 +288,7 @@ pub(crate) fn rows(
         request_id: reply.request_id().map(str::to_owned),
         attempts: reply.attempts,
         location: reply.location,
+        date: reply.date(),
     })
 }
 
@@ -295,14 +299,14 @@ pub(crate) fn point_rows(
     rows: &RowReads<'_>,
 ) -> Result<Rows, Error> {
     let request_id = reply.request_id().map(str::to_owned);
-    let (attempts, location) = (reply.attempts, reply.location);
+    let (attempts, location, date) = (reply.attempts, reply.location, reply.date());
     let found = reply
         .if_exists(request, |reply, request| rows.read(&reply.ok(request)?, request, false))?;
     let (values, keys) = match found {
         Some(found) => found,
         None => (rows.reader.read(&mut |_| Ok(()))?, Vec::new()),
     };
-    Ok(Rows { values, keys, next: None, request_id, attempts, location })
+    Ok(Rows { values, keys, next: None, request_id, attempts, location, date })
 }
 
 fn table_token(reply: &Reply, request: &Request) -> Result<Option<PageToken>, Error> {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{HeaderValue, StatusCode, header};
 use tracing::debug;
@@ -241,13 +241,18 @@ impl Unconfirmed {
     }
 
     /// Returns a time shortly before the write was first sent at `start`, by the clock of the service in its response.
-    /// The clocks of the service's machines differ a little.
     pub(crate) fn since(&self, core: &ClientCore, start: Option<Instant>) -> Option<EdmDateTime> {
-        const DIFFERENCE: Duration = Duration::from_secs(5);
         let date = httpdate::parse_http_date(self.date.as_ref()?.to_str().ok()?).ok()?;
-        let then = date.checked_sub(core.clock.since(start?))?.checked_sub(DIFFERENCE)?;
-        EdmDateTime::from_system_time(then).ok()
+        shortly_before(core, start?, date)
     }
+}
+
+/// Returns a time shortly before `start` by the service's clock, which shows `date` now. The clocks of the service's
+/// machines differ a little.
+fn shortly_before(core: &ClientCore, start: Instant, date: SystemTime) -> Option<EdmDateTime> {
+    const DIFFERENCE: Duration = Duration::from_secs(5);
+    let then = date.checked_sub(core.clock.since(start))?.checked_sub(DIFFERENCE)?;
+    EdmDateTime::from_system_time(then).ok()
 }
 
 /// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
@@ -309,11 +314,19 @@ pub(crate) async fn open(
     keys.dedup();
     let table = writes.first().map_or("", |write| &write.request.resource);
     let options = reading(options, may_be_down);
-    let rows = read_back(core, table, &keys, &options).await.inspect_err(|error| {
+    let (rows, date) = read_rows(core, table, &keys, &options).await.inspect_err(|error| {
         let (code, request_id) = (error_type(error), error.request_id());
         debug!(code, request_id, "cannot read back whether a write was applied");
     })?;
-    let judgment = |(write, is_expired)| judgment(core, write, is_expired, &rows, proof);
+    // No response to the write shows the service's clock if all were lost, but the one to the read does.
+    let since = |write: &Doubtful<'_>| {
+        let first_sent = write.open.and_then(|open| open.first_sent);
+        write.since.or_else(|| shortly_before(core, first_sent?, date?))
+    };
+    let judgment = |(write, is_expired): (&Doubtful<'_>, bool)| {
+        let write = Doubtful { since: since(write), ..*write };
+        judgment(core, &write, is_expired, &rows, proof)
+    };
     let judgments = writes.iter().zip(expired).map(judgment).collect();
     Ok(Judged { judgments, rows })
 }
@@ -377,20 +390,30 @@ pub(crate) async fn read_back(
     keys: &[&EntityKey],
     options: &CallOptions,
 ) -> Result<HashMap<EntityKey, Found>, Error> {
+    Ok(read_rows(core, table, keys, options).await?.0)
+}
+
+/// Does the same, and returns the service's clock in the last response, if it has one.
+async fn read_rows(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+) -> Result<(HashMap<EntityKey, Found>, Option<SystemTime>), Error> {
     // Without types, values cannot be compared.
     let format = Some(core.protocol(options)?.typed().format());
     let options = CallOptions { format, ..reading(options, false) };
     let trace = core.trace(Operation::Query, table);
     let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
     let work = pin!(async {
-        let mut all = HashMap::with_capacity(keys.len());
+        let (mut all, mut date) = (HashMap::with_capacity(keys.len()), None);
         let mut keys = keys;
         while !keys.is_empty() {
             let chunk;
             (chunk, keys) = keys.split_at(fitting(core, keys));
-            read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
+            date = read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
         }
-        Ok(all)
+        Ok((all, date))
     });
     let left = options.deadline.unwrap_or(core.deadline);
     let late = || Error::timeout("no time is left to read back whether changes were applied");
@@ -423,9 +446,9 @@ async fn read_chunk(
     options: &CallOptions,
     trace: &CallTrace<'_>,
     found: &mut HashMap<EntityKey, Found>,
-) -> Result<(), Error> {
+) -> Result<Option<SystemTime>, Error> {
     let protocol = core.protocol(options)?;
-    let Some(filter) = filter(keys).map(QueryFilter::from).map(Arc::new) else { return Ok(()) };
+    let Some(filter) = filter(keys).map(QueryFilter::from).map(Arc::new) else { return Ok(None) };
     let point = match keys {
         [key] if query::is_read_by_path(key, filter.text()) => Some(*key),
         _ => None,
@@ -458,7 +481,7 @@ async fn read_chunk(
         }
         cursor.advance(page.next);
         if cursor.is_over() {
-            return Ok(());
+            return Ok(page.date);
         }
     }
 }

@@ -247,7 +247,8 @@ async fn read(
     }
 }
 
-/// Reads back the rows of a chunk that is not sent again because of `error`.
+/// Reads back the rows of a chunk that is not sent again because of `error`, which may be that of another chunk: its open
+/// attempts are not those of this one.
 pub(super) async fn read_back(
     core: Arc<ClientCore>,
     chunk: Chunk,
@@ -256,7 +257,8 @@ pub(super) async fn read_back(
 ) -> Response {
     let now = core.clock.instant();
     let options = CallOptions { deadline: Some(core.try_timeout), ..options };
-    let result = match Unconfirmed::of(Err(outcome::unknown(error)), chunk.request(), chunk.open) {
+    let error = outcome::unknown(error).with_open_write(None);
+    let result = match Unconfirmed::of(Err(error), chunk.request(), chunk.open) {
         Ok(committed) => Ok(committed),
         Err(last) => outcome::settle(&core, chunk.request(), &options, last).await,
     };

@@ -27,7 +27,7 @@ fn page(read: &PageRead, has_next: bool) -> Fetched {
     let token = PageToken { partition_key: "next".to_owned(), row_key: None };
     let (next, request_id) = (has_next.then_some(token), None);
     let (keys, location) = (Vec::new(), Location::Primary);
-    let rows = Rows { values, keys, next, request_id, attempts: 1, location };
+    let rows = Rows { values, keys, next, request_id, attempts: 1, location, date: None };
     (read.slot, Ok(FetchedPage { rows, top: read.top }))
 }
 
