@@ -9,18 +9,23 @@ use fastrand::Rng;
 
 /// The share of the requests on entities whose response is replaced, if there is another one.
 const SHARE: f64 = 0.02;
+/// The same of transactions, which are few.
+const SHARE_OF_TRANSACTIONS: f64 = 0.1;
 /// The number of responses to choose from.
 const KEPT: usize = 64;
 
 /// The names of the faults.
-pub(super) const NAMES: [&str; 2] =
-    ["swap_reply of a read without id", "foreign success of a write"];
+pub(super) const NAMES: [&str; 3] = [
+    "swap_reply of a read without id",
+    "foreign success of a write",
+    "foreign success of a transaction",
+];
 
 /// The responses of a round that others may receive.
 #[derive(Debug, Default)]
 pub(super) struct MixUps {
     state: Mutex<Option<State>>,
-    struck: [AtomicUsize; 2],
+    struck: [AtomicUsize; NAMES.len()],
 }
 
 #[derive(Debug)]
@@ -46,6 +51,17 @@ enum Sort {
     Insert(String),
     Update,
     Delete,
+    Transaction(Operations),
+}
+
+/// The operations of a transaction, as far as its results show them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Operations {
+    /// Whether each operation leaves a row, whose ETag is in its result.
+    leave: Vec<bool>,
+    /// The keys of the first row. The result of an insert names them.
+    first: [Option<String>; 2],
+    begins_with_insert: bool,
 }
 
 impl MixUps {
@@ -59,8 +75,8 @@ impl MixUps {
     }
 
     /// How often each fault has struck.
-    pub(super) fn struck(&self) -> [usize; 2] {
-        [0, 1].map(|at| self.struck[at].load(Ordering::Relaxed))
+    pub(super) fn struck(&self) -> [usize; NAMES.len()] {
+        self.struck.each_ref().map(|struck| struck.load(Ordering::Relaxed))
     }
 
     /// Returns the response that a request receives instead of its own, with the name of the fault.
@@ -72,7 +88,9 @@ impl MixUps {
         let mut state = self.state.lock().unwrap();
         let State { chance, kept } = state.as_mut()?;
         let sort = Sort::of(request)?;
-        let is_mixed_up = chance.f64() < SHARE;
+        let share =
+            if matches!(sort, Sort::Transaction(_)) { SHARE_OF_TRANSACTIONS } else { SHARE };
+        let is_mixed_up = chance.f64() < share;
         let others: Vec<_> = kept.iter().filter(|other| sort.differs(&other.sort)).collect();
         let other = if is_mixed_up { chance.choice(&others) } else { None };
         let other = other.map(|other| other.response.clone());
@@ -86,7 +104,11 @@ impl MixUps {
             response.headers.remove(id);
             kept.push(Kept { sort: sort.clone(), response });
         }
-        let at = usize::from(!matches!(sort, Sort::Point(_) | Sort::List(_)));
+        let at = match sort {
+            Sort::Point(_) | Sort::List(_) => 0,
+            Sort::Insert(_) | Sort::Update | Sort::Delete => 1,
+            Sort::Transaction(_) => 2,
+        };
         let other = other?;
         self.struck[at].fetch_add(1, Ordering::Relaxed);
         Some((NAMES[at], other))
@@ -96,8 +118,13 @@ impl MixUps {
 impl Sort {
     fn of(request: &HttpRequest) -> Option<Self> {
         let (path, query) = (request.uri.path(), request.uri.query().unwrap_or_default());
-        if path.contains("/Tables") || path.ends_with("/$batch") || query.contains("comp=") {
+        if path.contains("/Tables") || query.contains("comp=") {
             return None;
+        }
+        if path.ends_with("/$batch") {
+            return Some(Self::Transaction(Operations::of(&String::from_utf8_lossy(
+                &request.body,
+            ))));
         }
         Some(match request.method.as_str() {
             "GET" if path.ends_with("()") => {
@@ -120,6 +147,13 @@ impl Sort {
         match self {
             Self::Point(_) | Self::List(_) => response.status == 200 && has_rows(),
             Self::Insert(_) | Self::Update | Self::Delete => response.status == 204,
+            // A refused transaction has one result, with the status of an error.
+            Self::Transaction(_) => {
+                let body = String::from_utf8_lossy(&response.body);
+                response.status == 202
+                    && !body.contains("HTTP/1.1 4")
+                    && !body.contains("HTTP/1.1 5")
+            }
         }
     }
 
@@ -129,8 +163,30 @@ impl Sort {
             (Self::Point(a), Self::Point(b)) | (Self::List(a), Self::List(b)) => a != b,
             (Self::Point(_) | Self::List(_), _) | (_, Self::Point(_) | Self::List(_)) => false,
             (Self::Insert(a), Self::Insert(b)) => keys(a) != keys(b),
+            (Self::Transaction(a), Self::Transaction(b)) => {
+                a.leave != b.leave || (b.begins_with_insert && a.first != b.first)
+            }
             (a, b) => a != b,
         }
+    }
+}
+
+impl Operations {
+    /// Reads the body of a transaction, whose operations begin like `POST http://host/Rows HTTP/1.1`.
+    fn of(body: &str) -> Self {
+        let starts = |line: &&str| line.ends_with(" HTTP/1.1");
+        let operations = body.lines().filter(starts);
+        let first = operations.clone().next().unwrap_or_default();
+        let begins_with_insert = first.starts_with("POST");
+        let row = body.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+        let quoted = |name: &str| {
+            let (_, rest) = first.split_once(&format!("{name}='"))?;
+            rest.split_once('\'').map(|(key, _)| key.to_owned())
+        };
+        let first =
+            if begins_with_insert { keys(row) } else { ["PartitionKey", "RowKey"].map(quoted) };
+        let leave = operations.map(|line| !line.starts_with("DELETE")).collect();
+        Self { leave, first, begins_with_insert }
     }
 }
 
