@@ -11,7 +11,7 @@ use azure_table_client::{
     Confirmation, DynamicEntity, EntityKey, ErrorKind, IfMatch, Operation, Outcome, PayloadFormat,
     Proof, RetryPolicy, TableClient, TableEntity, TableServiceClient, TableServiceClientBuilder,
 };
-use azure_table_tests::scripted::{Scripted, response};
+use azure_table_tests::scripted::{Scripted, Step, in_turn, response};
 use futures_util::TryStreamExt as _;
 use tokio::time::Instant;
 
@@ -256,4 +256,20 @@ async fn a_damaged_batch_leaves_the_attempt_open() {
         assert_eq!(mock.row_count("Rows"), Some(7));
         table.delete(KEY, IfMatch::Any).await.unwrap();
     }
+}
+
+/// The connection is lost within a character of two bytes.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_is_cut_within_a_character_is_read_again() {
+    let mock = MockTableService::new();
+    table(&mock.client()).await;
+    let row: &[u8] = b"{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Text\":\"caf\xc3";
+    let cut = |body| Step::pass().edit(|response| response.body = body);
+    let steps = [cut(row.into()), Step::pass(), cut([b"{\"value\":[", row].concat().into())];
+    let transport = Scripted::new(mock.transport(), in_turn(steps));
+    let service = builder(&mock).transport(transport.clone()).build().unwrap();
+    let table = service.table_named::<DynamicEntity>("Rows");
+    assert!(table.get(KEY).await.is_ok());
+    assert_eq!(table.query().await.unwrap().len(), 1);
+    assert_eq!(transport.requests().len(), 4);
 }

@@ -11,11 +11,12 @@ mod reader;
 mod scan;
 mod tokens;
 
+use std::fmt::Display;
+
 use serde::de::{Error as _, IgnoredAny};
 
 pub use self::properties::{PropertyReader, ReadProperty};
 use self::reader::{RowReader, Stop};
-use self::tokens::Fault;
 use super::ReadError;
 use crate::entity::{Form, ReadRow, Row, RowConsumer};
 use crate::limits::PAGE_ENTITIES;
@@ -53,7 +54,7 @@ pub fn read_one<T>(body: &[u8], form: Form, reader: &dyn ReadRow<T>) -> Result<T
 /// [`repeated`](Row::repeated).
 pub fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, serde_json::Error> {
     let text = as_text(body)?;
-    RowReader::new(text, row).whole_row().map_err(|fault| not_as_expected(text, fault))
+    RowReader::new(text, row).whole_row().map_err(|fault| not_as_expected(body, fault))
 }
 
 /// Passes the rows of a page, or the only row of a body, to `consume`.
@@ -78,18 +79,19 @@ pub(super) fn read_rows(
     let read = if is_page { reader.whole_page(consume) } else { reader.only_row(consume) };
     read.map_err(|stop| match stop {
         Stop::Consumer(error) => error,
-        Stop::Body(fault) => ReadError::Json(not_as_expected(text, fault)),
+        Stop::Body(fault) => ReadError::Json(not_as_expected(body, fault)),
     })
 }
 
 /// One check of the whole body is far cheaper than one of each name and value.
 fn as_text(body: &[u8]) -> Result<&str, serde_json::Error> {
-    std::str::from_utf8(body).map_err(serde_json::Error::custom)
+    std::str::from_utf8(body).map_err(|error| not_as_expected(body, error))
 }
 
-/// The error of a body with a fault: if it is not JSON, that of `serde_json`, which names the place.
-fn not_as_expected(body: &str, fault: Fault) -> serde_json::Error {
-    match serde_json::from_str::<IgnoredAny>(body) {
+/// The error of a body with a fault: if it is not JSON, that of `serde_json`, which names the place. A body that ends
+/// within a character is cut, like one that ends within a text.
+fn not_as_expected(body: &[u8], fault: impl Display) -> serde_json::Error {
+    match serde_json::from_slice::<IgnoredAny>(body) {
         Err(error) => error,
         Ok(_) => serde_json::Error::custom(fault),
     }

@@ -362,3 +362,21 @@ fn more_names_than_the_service_stores_are_read() {
     assert_eq!(page.len(), 5000);
     assert_eq!(page[4999].value("N4999"), Some(&EdmValue::Int32(4999)));
 }
+
+/// The connection is lost within a character: the body is cut, like one that ends within a text.
+#[test]
+fn a_body_that_ends_within_a_character_is_cut() {
+    let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r","Text":"é😀"}]}"#.as_bytes();
+    for length in 0..body.len() {
+        let Err(ReadError::Json(error)) = read_page::<DynamicEntity>(&body[..length], true) else {
+            panic!("{length}: a body that is cut")
+        };
+        assert!(error.is_eof(), "{length}: {error}");
+    }
+    // Another encoding does not change when it is read again.
+    let latin = b"{\"value\":[{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Text\":\"\xe9\"}]}";
+    let Err(ReadError::Json(error)) = read_page::<DynamicEntity>(latin, true) else {
+        panic!("not UTF-8")
+    };
+    assert!(error.is_data(), "{error}");
+}
