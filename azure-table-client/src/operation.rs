@@ -63,6 +63,8 @@ pub(crate) struct Request {
     pub(crate) success: Success,
     /// The rows that the request reads.
     pub(crate) asked: Asked,
+    /// The row at which a page continues: none of its rows comes before it.
+    pub(crate) starts_at: Option<EntityKey>,
     /// The rows that the request writes, in the order of its operations.
     pub(crate) writes: Vec<Wrote>,
 }
@@ -157,6 +159,7 @@ impl Request {
             body: Bytes::new(),
             success: Success::Rows,
             asked: Asked::Nothing,
+            starts_at: None,
             writes: Vec::new(),
         }
     }

@@ -58,7 +58,7 @@ async fn check_all(replies: Vec<Reply>) {
 
 async fn check(reply: &Reply, counts: &mut Counts) {
     let (service, canned) = reply.service();
-    let table = service.table_named::<DynamicEntity>("Blogs");
+    let table = service.table_named::<DynamicEntity>(reply.table());
     if reply.path == "/$batch" {
         counts.results_in_batches += batches::check(&service, reply).await;
     } else if reply.status >= 400 {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::Dialect;
-use crate::entity::ordinal;
+use crate::entity::{EntityKey, ordinal};
 use crate::wire::page_token;
 
 /// The continuation token that the service returns with a page. For a list of tables, the PartitionKey is the name of a
@@ -16,6 +16,12 @@ pub(crate) struct PageToken {
 }
 
 impl PageToken {
+    /// Returns the keys of the row at which the page of a token of Azure Storage begins; `None` if it has another form.
+    pub(crate) fn row(&self) -> Option<EntityKey> {
+        let row_key = decoded(self.row_key.as_deref().unwrap_or_default())?;
+        Some(EntityKey::new(decoded(&self.partition_key)?, row_key))
+    }
+
     /// Compares the keys in two tokens of Azure Storage; `None` if a token has another form.
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         let row_key = |token: &Self| decoded(token.row_key.as_deref().unwrap_or_default());

@@ -224,6 +224,7 @@ pub(crate) fn query(
             request.query.push("NextRowKey", row_key);
         }
         check_token(&request, next)?;
+        request.starts_at = next.row().filter(|_| protocol.dialect().has_key_order());
     }
     Ok(request)
 }

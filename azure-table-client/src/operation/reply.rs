@@ -5,6 +5,7 @@
 //! the response unusable, like a response that is lost.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::ETag;
 use crate::auth::{self, Credential, RefusedRequest};
-use crate::entity::{EntityKey, Form, ReadRow, Row, RowConsumer};
+use crate::entity::{EntityKey, Form, ReadRow, Row, RowConsumer, ordinal};
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
 use crate::filter::{KeyOrder, QueryFilter};
 use crate::wire::xml_tree::{Element, InvalidXml};
@@ -268,7 +269,10 @@ impl Reply {
     ) -> Result<(), Error> {
         let read =
             |consume: &mut RowConsumer<'_>| format.read_rows(&self.body, row, is_page, consume);
-        match request.asked.read(consume, read) {
+        if request.asked.is_rows() && is_of_other_table(&self.body, &request.resource) {
+            return Err(self.foreign(request));
+        }
+        match request.asked.read(request.starts_at.as_ref(), consume, read) {
             Ok(rows) => rows.map_err(|error| self.read_error(error, request)),
             Err(Mismatch::OtherRow) => Err(self.foreign(request)),
             Err(Mismatch::NoRow) => Err(self.unusable(foreign(NO_RESULT), request)),
@@ -342,8 +346,14 @@ enum Mismatch {
 }
 
 impl Asked {
-    /// Compares a row with the request. A key that the projection leaves out is not compared.
-    fn compare(&self, row: &Row<'_>) -> Result<(), Mismatch> {
+    /// Whether the request asks for rows of a table.
+    const fn is_rows(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// Compares a row with the request, and the first one of a page also with the row at which the page continues. A key
+    /// that the projection leaves out is not compared.
+    fn compare(&self, row: &Row<'_>, starts_at: Option<&EntityKey>) -> Result<(), Mismatch> {
         let [partition_key, row_key] = row.known_keys();
         let is_asked = match self {
             Self::Nothing => return Ok(()),
@@ -359,17 +369,19 @@ impl Asked {
                 !filter.tree().excludes(partition_key, row_key, *order)
             }
         };
-        if is_asked { Ok(()) } else { Err(Mismatch::OtherRow) }
+        let is_earlier = starts_at.is_some_and(|start| precedes([partition_key, row_key], start));
+        if is_asked && !is_earlier { Ok(()) } else { Err(Mismatch::OtherRow) }
     }
 
     /// Passes the rows that `read` reads to `consume`, up to the first one that does not answer the request.
     fn read(
         &self,
+        mut starts_at: Option<&EntityKey>,
         consume: &mut RowConsumer<'_>,
         read: impl FnOnce(&mut RowConsumer<'_>) -> Result<(), ReadError>,
     ) -> Result<Result<(), ReadError>, Mismatch> {
         let mut mismatch = None;
-        let read = read(&mut |row| match self.compare(row) {
+        let read = read(&mut |row| match self.compare(row, starts_at.take()) {
             Ok(()) => consume(row),
             Err(found) => {
                 mismatch = Some(found);
@@ -379,6 +391,29 @@ impl Asked {
         });
         mismatch.map_or(Ok(read), Err)
     }
+}
+
+/// Whether a row with these keys comes before another row.
+fn precedes([partition_key, row_key]: [Option<&str>; 2], other: &EntityKey) -> bool {
+    partition_key.is_some_and(|partition_key| {
+        let row_key = row_key.map_or(Ordering::Equal, |row_key| ordinal(row_key, &other.row_key));
+        ordinal(partition_key, &other.partition_key).then(row_key).is_lt()
+    })
+}
+
+/// Whether the body is JSON that begins with the name of another table in `odata.metadata`, as in
+/// `https://account.table.core.windows.net/$metadata#Blogs/@Element`. Azure Storage writes it in front.
+fn is_of_other_table(body: &[u8], table: &str) -> bool {
+    let url = body.strip_prefix(b"{\"odata.metadata\":\"").and_then(|rest| {
+        let end = rest.iter().position(|byte| *byte == b'"')?;
+        std::str::from_utf8(&rest[..end]).ok()
+    });
+    let name = url.and_then(|url| url.rsplit_once("$metadata#")?.1.split(['/', '&']).next());
+    // Names have no case. One with other characters, which only Cosmos DB allows, may be escaped.
+    let is_plain = || table.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    // Azurite names the list of tables before the rows of a page.
+    let is_other = |name: &str| !name.eq_ignore_ascii_case(table) && name != "Tables";
+    name.is_some_and(|name| is_other(name) && is_plain())
 }
 
 const NO_RESULT: &str = "not a result of the Table service";

@@ -56,6 +56,12 @@ impl Reply {
         self.headers.get(name).map(String::as_str)
     }
 
+    /// The table of its rows, which the body may name; any table if it has no rows.
+    pub(super) fn table(&self) -> &str {
+        let name = self.path.trim_start_matches('/').split('(').next().unwrap();
+        if matches!(name, "Tables" | "$batch" | "") { "Blogs" } else { name }
+    }
+
     /// Whether its rows have no types.
     pub(super) fn is_untyped(&self) -> bool {
         self.header("content-type").is_some_and(|kind| kind.contains("odata=nometadata"))
