@@ -4,20 +4,22 @@
 //! the program holds plain structs. A context belongs to one task and is short-lived. See the
 //! [guide](crate::guide::units_of_work).
 
+mod change;
 mod conflict;
-mod find;
-mod hooks;
+mod doubt;
+mod drive;
+mod entity;
+#[cfg(test)]
+mod explore_tests;
 mod load;
+mod machine;
+mod merge;
 mod options;
 mod plan;
 mod report;
-mod resolve_conflicts;
-mod save;
-mod settle;
 mod table;
 mod tracker;
 
-use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -28,15 +30,15 @@ use crate::error::Error;
 use crate::wire::Operation;
 use azure_table_protocol::IntoIfMatch;
 
+pub use change::EntityState;
 pub use conflict::{Conflict, ConflictResolver, Resolution};
 pub use load::{Cursor, Load};
+pub use merge::MergeOption;
 pub use options::SaveOptions;
 pub use plan::PlannedRequest;
 pub use report::{SaveError, SaveReport};
 pub use table::{ContextTable, Entry};
-pub use tracker::{EntityState, MergeOption};
 
-use hooks::Hooks;
 use tracker::Tracker;
 
 /// A unit of work on the tables of a service.
@@ -83,16 +85,14 @@ use tracker::Tracker;
 ///
 /// # Dropping a save
 /// A save that is dropped before its end keeps the confirmed changes. Changes that were sent without a response
-/// are in the state [`Unknown`](EntityState::Unknown): the context keeps what it sent, up to 8 changes for an
-/// entity, until one is proved or cannot be applied any more. The next save sends them again, and does not report
-/// an earlier request of its own as a conflict. One without a condition that arrives after a later change was applied
-/// is a conflict of the next change, like the write of another program. [`last_report`](Self::last_report) returns the
-/// outcomes that were known when the save was dropped.
+/// are in the state [`Unknown`](EntityState::Unknown). The next save settles them before it sends anything else for their
+/// entities: it reads their rows, and sends the same request again if the rows prove nothing. Until then, the entity cannot be
+/// added again or reset. [`last_report`](Self::last_report) returns the outcomes that were known when the save was dropped.
 ///
 /// # Lost responses with the proof `Response`
 /// With [`Proof::Response`](crate::Proof::Response), a change without a response is reported as unknown, and sent again
 /// with the next save. If the service refuses it then, it stays unknown, until a save with another proof reads the row,
-/// or the program reads it again. An ETag that a response lacks is not read.
+/// or the program detaches the entity. An ETag that a response lacks is not read.
 #[doc(alias("DataServiceContext", "TableServiceContext", "DbContext", "unit_of_work"))]
 pub struct TableContext {
     core: Arc<ClientCore>,
@@ -227,16 +227,15 @@ impl TableContext {
     }
 
     /// Returns the requests that a save would send now, with their sizes. The hook for writing is called like in a
-    /// save.
+    /// save. Entities in the state [`Unknown`](EntityState::Unknown) are left out, since their rows are read first.
     ///
     /// # Errors
     /// The errors of a save before it sends anything.
     #[expect(clippy::needless_pass_by_value, reason = "like save_changes_with")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<Vec<PlannedRequest>, Error> {
-        let hook = self.hooks.writing.as_deref_mut();
-        let (tracker, clock) = (&self.tracker, &self.core.clock);
-        let candidates = plan::candidates(tracker, clock, &options, hook, 0, &HashSet::new())?;
-        let groups = plan::groups(&self.tracker, &candidates, &options, &self.core)?;
+        let mut stage = self.stage();
+        let candidates = plan::candidates(stage.tracker, stage.core, &options, &mut stage.writing)?;
+        let groups = plan::groups(&candidates, &options, &self.core)?;
         Ok(groups.iter().map(PlannedRequest::of).collect())
     }
 
@@ -248,7 +247,7 @@ impl TableContext {
     ///
     /// REST: like the calls of [`TableClient`] with the same effect. Retries:
     /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is unknown
-    /// stays pending: the next save repeats its request, and reads the row if the request is refused.
+    /// stays pending: the next save reads its row, and repeats its request if the row proves nothing.
     #[doc(alias("SaveChanges", "commit", "flush"))]
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save_changes_with(SaveOptions::default()).await
@@ -264,10 +263,7 @@ impl TableContext {
         &mut self,
         options: SaveOptions,
     ) -> Result<SaveReport, SaveError> {
-        if options.resolver.is_abort() {
-            return self.save(options, &HashSet::new()).await;
-        }
-        resolve_conflicts::save(self, options).await
+        drive::save(self, options).await
     }
 
     /// The report of the last save, also if the save was dropped.
@@ -302,7 +298,8 @@ impl TableContext {
     }
 
     /// Calls `hook` with the properties of an entity before they are sent; in a merge, with the changed ones. The hook
-    /// may change them. Properties that it adds are sent each time and not tracked.
+    /// may change them. The entity then has the values that were sent; but with a hook for
+    /// [reading](Self::on_reading), which may undo what this hook does, it keeps the values of the program.
     pub fn on_writing(&mut self, hook: impl FnMut(&mut DynamicEntity) + Send + 'static) {
         self.hooks.writing = Some(Box::new(hook));
     }
@@ -322,6 +319,22 @@ impl TableContext {
     pub fn on_reply(&mut self, hook: impl FnMut(u16, Option<&str>) + Send + 'static) {
         self.hooks.reply = Some(Box::new(hook));
     }
+}
+
+/// Receives an entity, and may change it.
+type EntityHook = dyn FnMut(&mut DynamicEntity) + Send;
+/// Receives the operation of a request, and its table.
+type RequestHook = dyn FnMut(Operation, &str) + Send;
+/// Receives the status of a response, and the service's id of the request.
+type ReplyHook = dyn FnMut(u16, Option<&str>) + Send;
+
+/// The hooks of a program.
+#[derive(Default)]
+struct Hooks {
+    writing: Option<Box<EntityHook>>,
+    reading: Option<Box<EntityHook>>,
+    request: Option<Box<RequestHook>>,
+    reply: Option<Box<ReplyHook>>,
 }
 
 opaque_debug!(TableContext, |it| entries: it.entries());

@@ -78,6 +78,7 @@ pub mod serde;
 // ---- requests: credentials, retries, transport ----
 pub mod auth;
 mod client_core;
+mod difference;
 mod error;
 pub mod filter;
 mod operation;

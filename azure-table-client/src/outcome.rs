@@ -3,17 +3,17 @@
 //! A response of the service closes its attempt; `operation::answer` decides which responses do. An attempt without such
 //! a response stays *open*: it may have been applied, or may be applied later. [`open`] then reads the rows
 //! back, and [`evidence`] compares them with the write. Calls and transactions send with [`write`] and bulk runs settle
-//! with [`settle`](fn@settle); a context, which keeps the open writes of several saves, calls [`open`] itself.
+//! with [`settle`](fn@settle); a context, which keeps the requests of several saves, calls [`open`] itself.
 
 mod evidence;
 mod settle;
 
 use crate::error::{Error, Outcome};
 
-pub(crate) use evidence::{Found, Judgment, MapEntity, Properties, Verdict, properties_of};
-pub(crate) use settle::{
-    Doubtful, Judged, Unconfirmed, accepted, is_expired, open, read_back, rows_left, settle, write,
-};
+pub(crate) use evidence::{Found, MapEntity, Properties, Verdict, properties_of};
+#[cfg(test)]
+pub(crate) use settle::judged;
+pub(crate) use settle::{Doubtful, Judged, Unconfirmed, accepted, open, read_back, settle, write};
 
 // The claims about failed writes. Contexts, bulk runs and composite calls use only these.
 

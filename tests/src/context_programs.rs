@@ -10,7 +10,7 @@
 //! | `faults.rs`, `network.rs`, `requests.rs`, `rows.rs` | the network, and what it knows |
 //! | `run.rs`, `calls.rs`, `saves.rs`, `reports.rs`, `edits.rs` | a run of a program, its reports and its local changes |
 //! | `oracle.rs` | what the reports may say |
-//! | `shrink.rs` | the smallest program that still fails |
+//! | `shrink.rs`, `trace.rs` | the smallest program that still fails, and what happens in it |
 
 mod calls;
 mod edits;
@@ -25,6 +25,7 @@ mod run;
 mod saves;
 mod shrink;
 mod steps;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,12 +51,16 @@ pub enum Kind {
     LostEdit,
     /// A tracked value is not that of the row at the tracked ETag.
     WrongBase,
+    /// A report has an ETag that is not the one of the write.
+    WrongETag,
     /// A save reports a conflict, and no other program wrote the row.
     FalseConflict,
     /// A request was applied twice under one ETag, or after its expiry.
     AppliedAgain,
     /// A save does not end.
     Endless,
+    /// An entity stays in doubt after its request has expired, although saves could read its row.
+    EndlessDoubt,
     /// The context panics.
     Panic,
 }
@@ -80,7 +85,13 @@ pub struct Failure {
     pub text: String,
     /// The program, shrunk.
     pub program: Program,
+    /// What happened in it.
+    pub trace: String,
 }
+
+/// The command that runs one program.
+const AGAIN: &str = "AZURE_TABLE_CONTEXT_PROGRAMS=1 cargo test --no-default-features --test it \
+    -- context::programs::random --show-output";
 
 /// The results of many programs.
 #[derive(Debug, Default)]
@@ -153,8 +164,10 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Failure { kind, text, program } in &self.failures {
-            writeln!(f, "{kind:?}: {text}\n{program}")?;
+        for Failure { kind, text, program, trace } in &self.failures {
+            writeln!(f, "{kind:?}: {text}\n{program}{trace}")?;
+            let seed = program.seed();
+            writeln!(f, "again: AZURE_TABLE_CONTEXT_SEED={seed} {AGAIN}\n")?;
         }
         writeln!(f, "{:<40} {:>8} {:>8} {:>7}", "fault", "changes", "unknown", "share")?;
         for (name, (unknown, all)) in &self.figures {

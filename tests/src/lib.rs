@@ -10,7 +10,6 @@
 )]
 
 pub mod chaos;
-#[cfg(feature = "known-faults")]
 pub mod context_programs;
 pub mod crashes;
 pub mod fuzz;

@@ -4,12 +4,14 @@
 use std::fmt;
 
 use crate::Dialect;
+use crate::difference::{Difference, apply, difference};
 use crate::entity::{DynamicEntity, EncodeError, Ownership, TableEntity};
 use crate::error::Error;
+use crate::outcome::{Properties, properties_of};
 
 /// An entity before it is changed.
 pub(super) struct Before {
-    written: DynamicEntity,
+    written: Properties,
     ownership: Ownership,
     dialect: Dialect,
 }
@@ -18,14 +20,13 @@ impl Before {
     /// # Errors
     /// The entity cannot be written as it was read, so that its removed properties are not known.
     pub(super) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, Error> {
-        let written = DynamicEntity::of(entity, dialect).map_err(unwritable)?;
+        let (_, written) = properties_of(entity, dialect).map_err(unwritable)?;
         Ok(Self { written, ownership: entity.ownership(), dialect })
     }
 
     /// Whether the entity would be written with other properties now.
     pub(super) fn is_changed<T: TableEntity>(&self, now: &T) -> Result<bool, Error> {
-        let now = DynamicEntity::of(now, self.dialect)?;
-        Ok(!self.written.properties().eq(now.properties()))
+        Ok(!self.difference(now)?.0.is_empty())
     }
 
     /// The row with the entity as it is now, without what it does not write any more; `None` if it
@@ -35,21 +36,23 @@ impl Before {
         now: &T,
         read: impl FnOnce() -> Result<DynamicEntity, E>,
     ) -> Result<Option<DynamicEntity>, Error> {
-        let now = DynamicEntity::of(now, self.dialect)?;
-        let names = self.written.properties().map(|(name, _)| name);
-        let mut removed = names.filter(|name| now.value(name).is_none()).peekable();
-        let Some(first) = removed.peek() else { return Ok(None) };
+        let (changes, now) = self.difference(now)?;
+        let mut removed = changes.iter().filter(|(_, value)| value.is_none());
+        let Some((first, _)) = removed.find(|(name, _)| self.written.contains_key(*name)) else {
+            return Ok(None);
+        };
         let mut row = read().map_err(|error| refusal(first, &error))?;
-        for name in removed {
-            row.remove(name);
-            for former in self.ownership.former_names(name) {
-                row.remove(former);
-            }
-        }
-        for (name, value) in now.properties() {
-            row.set(name, value.clone());
-        }
+        let values = row.properties().map(|(name, value)| (name.to_owned(), value.clone()));
+        let mut values: Properties = values.collect();
+        apply(&changes, &mut values);
+        values.extend(now);
+        row.replace_properties(values.into_iter().collect());
         Ok(Some(row))
+    }
+
+    fn difference<T: TableEntity>(&self, now: &T) -> Result<(Difference, Properties), Error> {
+        let (_, now) = properties_of(now, self.dialect)?;
+        Ok((difference(&self.written, &now, Some(&self.ownership)), now))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loading the entities of a query into a context.
+//! Reading entities into a context: by a query, or one by its key.
 
 use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture};
@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 
-use super::MergeOption;
-use super::TableContext;
-use super::tracker::{Known, ServerRow, Tracked};
-use crate::client::{EntityStream, Query, QueryCost};
+use super::entity::{Known, Tracked};
+use super::merge::ServerRow;
+use super::{ContextTable, MergeOption, TableContext};
+use crate::client::{EntityStream, Query, QueryCost, TableClient};
 use crate::client_core::ClientCore;
-use crate::entity::{DynamicEntity, Readable, TableEntity};
+use crate::entity::{DynamicEntity, EntityKey, IntoKey, NamedTable, Readable, TableEntity};
 use crate::error::Error;
-use crate::outcome::Properties;
+use crate::outcome::{Found, Properties};
+use crate::pipeline::CallOptions;
 
 /// A query whose entities the context tracks. It is sent when it is awaited, and returns all of them.
 #[must_use = "a query is sent when it is awaited"]
@@ -175,20 +176,18 @@ impl TableContext {
     ) -> Result<T, Error> {
         row.check::<T>()?;
         let (mut row, server) = self.server_row(row, columns)?;
-        let etag = server.etag.clone();
+        let etag = server.found.etag.clone();
         if option == MergeOption::NoTracking {
             return Ok(row.to_entity()?);
         }
         let id = self.tracker.identity(table, row.key());
-        self.tracker.apply_write_id(&id, &server);
         let values = self.tracker.merge_row(table, server, option);
         let version = self.tracker.get(&id).and_then(Tracked::etag);
         if version != Some(&etag) {
             // The values are not those of the row's version.
             row.set_version(version.cloned());
         }
-        let values = values.iter().map(|(name, value)| (name.clone(), value.clone()));
-        row.replace_properties(values.collect());
+        row.replace_properties(values.into_iter().collect());
         Ok(row.to_entity()?)
     }
 
@@ -199,28 +198,152 @@ impl TableContext {
         columns: Option<&BTreeSet<String>>,
     ) -> Result<(DynamicEntity, ServerRow), Error> {
         let Readable { entity: mut row, errors } = row;
-        let properties_of = |row: &DynamicEntity| -> Properties {
-            row.properties().map(|(name, value)| (name.to_owned(), value.clone())).collect()
-        };
-        let stored = self.hooks.reading.as_mut().map(|hook| {
-            let stored = properties_of(&row);
+        if let Some(hook) = &mut self.hooks.reading {
             hook(&mut row);
-            stored
-        });
+        }
         let etag = row
             .etag()
             .cloned()
             .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
         let known = match columns {
-            Some(columns) => Known::Some(columns.clone()),
+            Some(columns) => Known::Selected(columns.clone()),
             // Properties that cannot be read stay in the service, as long as no replace removes them.
             None if !errors.is_empty() => {
-                Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
+                Known::Selected(row.properties().map(|(name, _)| name.to_owned()).collect())
             }
             None => Known::All,
         };
-        let properties = properties_of(&row);
-        let server = ServerRow { key: row.key().clone(), etag, properties, stored, known };
+        let properties = row.properties().map(|(name, value)| (name.to_owned(), value.clone()));
+        let properties: Properties = properties.collect();
+        let found = Found { etag, timestamp: row.timestamp(), properties };
+        let server = ServerRow { key: row.key().clone(), found, known };
         Ok((row, server))
+    }
+}
+
+impl TableContext {
+    /// Returns the entity with these keys, from the tracker or from the service; see
+    /// [`ContextTable::find`].
+    ///
+    /// # Errors
+    /// The same errors as that method.
+    pub async fn find<T: NamedTable>(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
+        self.table::<T>().find(key).await
+    }
+
+    /// Reads the entity's row and merges it into the tracker; see [`ContextTable::refresh`].
+    ///
+    /// # Errors
+    /// The same errors as that method.
+    pub async fn refresh<T: NamedTable>(
+        &mut self,
+        entity: &T,
+        option: MergeOption,
+    ) -> Result<Option<T>, Error> {
+        let key = entity.entity_key()?;
+        self.table::<T>().refresh_key(key, option).await
+    }
+}
+
+impl<T: TableEntity> ContextTable<'_, T> {
+    /// Returns the entity with these keys; `None` if the service has no such row, or if the next save deletes
+    /// it.
+    ///
+    /// With [`MergeOption::AppendOnly`], the default, a tracked entity is returned with its local changes and
+    /// without its Timestamp. That costs no request, unless a projection has left columns out. In all other
+    /// cases one row is read at the primary and merged like by a query with the context's
+    /// [`merge_option`](TableContext::merge_option): new entities are tracked; a tracked entity without a row
+    /// does not change.
+    ///
+    /// # Errors
+    /// Like [`TableClient::get`], but a missing row is `None`. Before anything is sent: keys that no `T` has.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    pub async fn find(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
+        let client = self.client();
+        client.check_key(&key)?;
+        let option = self.context.merge_option;
+        if option == MergeOption::AppendOnly {
+            if self.is_deleted(&key) {
+                return Ok(None);
+            }
+            if let Some(entity) = self.tracked(&key) {
+                return Ok(Some(entity));
+            }
+        }
+        let Some(row) = client.get_row(&key, CallOptions::default()).await? else {
+            return Ok(None);
+        };
+        let entity = self.context.merge(&self.table, row, option, None)?;
+        let is_hidden = option != MergeOption::NoTracking && self.is_deleted(&key);
+        Ok(if is_hidden { None } else { Some(entity) })
+    }
+
+    /// Reads the entity's row at the primary, and merges it into the tracked entity. Returns the result; `None`
+    /// if the row is gone.
+    ///
+    /// | option | the row exists | the row is gone |
+    /// |---|---|---|
+    /// | `AppendOnly` | a tracked entity does not change | no change |
+    /// | `OverwriteChanges` | the server's values, `Unchanged`; local changes are lost | detached |
+    /// | `PreserveChanges` | the server's values and ETag under the local changes: the client wins | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
+    ///
+    /// All three track an entity that is not tracked yet if its row exists. An entity whose state is
+    /// [`Unknown`](super::EntityState::Unknown) does not change until the next save resolves it; see [`MergeOption`].
+    ///
+    /// # Errors
+    /// [`MergeOption::NoTracking`] is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput):
+    /// [`TableClient::get`] reads without a context. Otherwise like [`find`](Self::find).
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    pub async fn refresh(&mut self, entity: &T, option: MergeOption) -> Result<Option<T>, Error> {
+        let key = entity.entity_key()?;
+        self.refresh_key(key, option).await
+    }
+
+    /// Does the same for the entity with these keys; see [`refresh`](Self::refresh).
+    ///
+    /// # Errors
+    /// The same errors as that method.
+    pub async fn refresh_key(
+        &mut self,
+        key: impl IntoKey,
+        option: MergeOption,
+    ) -> Result<Option<T>, Error> {
+        if option == MergeOption::NoTracking {
+            return Err(Error::invalid_input(
+                "a refresh without tracking has no effect: use `TableClient::get`",
+            ));
+        }
+        let key = key.into_key()?;
+        match self.client().get_row(&key, CallOptions::default()).await? {
+            Some(row) => self.context.merge(&self.table, row, option, None).map(Some),
+            None => {
+                let id = self.context.tracker.identity(&self.table, &key);
+                self.context.tracker.merge_missing(&id, option, false);
+                Ok(None)
+            }
+        }
+    }
+
+    fn client(&self) -> TableClient<T> {
+        TableClient::new(Arc::clone(&self.context.core), self.table.to_string())
+    }
+
+    fn is_deleted(&self, key: &EntityKey) -> bool {
+        self.context.tracker.find(&self.table, key).is_some_and(Tracked::is_deleted)
+    }
+
+    /// Returns the tracked entity; `None` if only its row has the columns or the Timestamp of a `T`.
+    fn tracked(&self, key: &EntityKey) -> Option<T> {
+        let tracked = self.context.tracker.find(&self.table, key)?;
+        if tracked.is_partly_known() {
+            return None;
+        }
+        tracked.current().to_entity(tracked.etag()).ok()
     }
 }

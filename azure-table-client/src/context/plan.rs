@@ -1,15 +1,17 @@
 //! The requests of a save, before any is sent.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::hooks::EntityHook;
+use super::EntityHook;
+use super::change::Change;
+use super::doubt::{Candidate, Identity};
+use super::entity::Tracked;
 use super::options::{Mode, SaveOptions};
-use super::tracker::{Change, Identity, Tracked, Tracker, Wire};
+use super::tracker::Tracker;
 use crate::IfMatch;
 use crate::client_core::ClientCore;
-use crate::clock::SharedClock;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::entity;
@@ -40,143 +42,90 @@ impl fmt::Display for PlannedRequest {
     }
 }
 
-/// A change that will be sent.
-#[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    pub(super) id: Identity,
-    pub(super) table: Arc<str>,
-    pub(super) key: EntityKey,
-    /// The change as it is tracked.
-    pub(super) change: Change,
-    pub(super) wire: Wire,
-    /// The condition of an update or a delete.
-    pub(super) condition: Option<IfMatch>,
-    /// Its index in the report.
-    pub(super) result: usize,
-}
-
 /// The changes that are sent in one request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct RequestGroup {
     pub(super) request: Arc<Request>,
     pub(super) changes: Vec<Candidate>,
 }
 
-/// Returns the changes in their order, except those of the entities in `skip`. `hook` may change each entity
-/// before it is written. The index in the report counts from `first`.
+/// The hook for writing, and what it means for the tracked values.
+pub(super) struct Writing<'h> {
+    pub(super) hook: Option<&'h mut EntityHook>,
+    /// Whether the program reads rows through a hook, too. What it has written is then kept as it is; otherwise, the entity
+    /// has the values that were sent.
+    pub(super) has_reading: bool,
+}
+
+/// Returns the changes of all entities without a doubt, in their order.
 pub(super) fn candidates(
     tracker: &Tracker,
-    clock: &SharedClock,
+    core: &ClientCore,
     options: &SaveOptions,
-    mut hook: Option<&mut EntityHook>,
-    first: usize,
-    skip: &HashSet<Identity>,
+    writing: &mut Writing<'_>,
 ) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
     for (id, tracked) in tracker.in_order() {
-        if skip.contains(id) {
-            continue;
-        }
-        let result = first + candidates.len();
-        let candidate =
-            candidate(tracker, clock, (id, tracked), options, hook.as_deref_mut(), result)?;
-        candidates.extend(candidate);
+        candidates.extend(candidate(tracker, core, (id, tracked), options, writing)?);
     }
     Ok(candidates)
 }
 
-/// Returns the change of one entity; `None` if there is nothing to send.
+/// Returns the change of one entity; `None` if there is nothing to send, or if a request is in doubt.
 pub(super) fn candidate(
     tracker: &Tracker,
-    clock: &SharedClock,
+    core: &ClientCore,
     (id, tracked): (&Identity, &Tracked),
     options: &SaveOptions,
-    hook: Option<&mut EntityHook>,
-    result: usize,
+    writing: &mut Writing<'_>,
 ) -> Result<Option<Candidate>, Error> {
-    if tracked.is_unsendable(options.replace_on_update) {
+    if tracked.doubt.request.is_some() {
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
-    let wire = wire(tracked, &change, hook, tracker.has_write_id(), clock)?;
-    let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
-    let (id, condition) = (id.clone(), tracked.condition_of(&change).cloned());
-    Ok(Some(Candidate { id, table, key, change, wire, condition, result }))
-}
-
-fn wire(
-    tracked: &Tracked,
-    change: &Change,
-    hook: Option<&mut EntityHook>,
-    has_write_id: bool,
-    clock: &SharedClock,
-) -> Result<Wire, Error> {
-    let mut change = change.clone();
-    let Some(written) = change.properties_mut() else {
-        return Ok(Wire { change, write_id: None });
-    };
-    if let Some(hook) = hook {
+    let mut wire = change.clone();
+    if let (Some(hook), Some(written)) = (writing.hook.as_deref_mut(), change.properties()) {
         let mut entity = MapEntity::new(tracked.key(), written).to_dynamic();
         hook(&mut entity);
-        *written = Arc::new(entity.into_parts().1.into_iter().collect());
+        wire = change.with_properties(Arc::new(entity.into_parts().1.into_iter().collect()));
     }
-    let write_id = if has_write_id { Some(clock.random_id()?) } else { None };
-    Ok(Wire { change, write_id })
+    let has_id = tracker.write_id.is_some() && change != Change::Delete;
+    let kept = if writing.has_reading { &change } else { &wire };
+    Ok(Some(Candidate {
+        id: id.clone(),
+        table: Arc::clone(tracked.table()),
+        key: tracked.key().clone(),
+        condition: tracked.condition_of(&change).cloned(),
+        kept: kept.properties().cloned(),
+        update: tracked.last_update().cloned(),
+        write_id: if has_id { Some(core.clock.random_id()?) } else { None },
+        change,
+        wire,
+        result: 0,
+        is_released: false,
+    }))
 }
 
 /// Returns the requests for these changes. Every error is found here, before anything is sent.
 pub(super) fn groups(
-    tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
     core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
-    let groups: Result<Vec<_>, _> = match options.mode {
+    match options.mode {
         Mode::Each => candidates.iter().map(|candidate| single(candidate, core)).collect(),
         Mode::Atomic => atomic(candidates, core),
         Mode::PerPartition => per_partition(candidates, core),
-    };
-    groups?.into_iter().map(|group| repeat(tracker, group, core)).collect()
-}
-
-/// Repeats the last request with the same open changes, with its write ids. A change in another request has an id of its
-/// own, since an id that is found in a row proves the whole request.
-fn repeat(
-    tracker: &Tracker,
-    group: RequestGroup,
-    core: &ClientCore,
-) -> Result<RequestGroup, Error> {
-    let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
-    let attempts = attempts.map_or(&[][..], Tracked::open_changes);
-    let again = |candidate: &Candidate, request: &Arc<Request>| {
-        let tracked = tracker.get(&candidate.id)?;
-        let wire = tracked.sent_form(&candidate.change, request)?.clone();
-        Some(Candidate { wire, ..candidate.clone() })
-    };
-    let mut same = attempts.iter().rev().filter(|it| it.has_rows_of(&group.request));
-    let same = same.find_map(|open| {
-        let changes = group.changes.iter().map(|candidate| again(candidate, &open.request));
-        Some((&open.request, changes.collect::<Option<Vec<_>>>()?))
-    });
-    let Some((request, changes)) = same else { return Ok(group) };
-    if request.operation == group.request.operation {
-        return Ok(RequestGroup::new(Request::clone(request), changes));
-    }
-    // One of them is a transaction of one change, the other one this change as a request of its own.
-    match changes.first() {
-        Some(only) if group.is_transaction() => transaction(core.target(&only.table), changes),
-        Some(only) => single(only, core),
-        None => Ok(group),
     }
 }
 
 fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Error> {
-    let Candidate { table, key, wire, condition, .. } = candidate;
+    let Candidate { table, key, wire, write_id, condition, .. } = candidate;
     let target = core.target(table);
     let condition = condition.as_ref();
-    let request = match wire.change.write(condition) {
+    let request = match wire.write(condition) {
         Some((write, properties)) => {
-            entity::checked_write(&target, wire.write_id, &MapEntity::new(key, properties), write)
+            entity::checked_write(&target, *write_id, &MapEntity::new(key, properties), write)
         }
         None => {
             let condition = condition.unwrap_or(&IfMatch::Any);
@@ -188,10 +137,10 @@ fn single(candidate: &Candidate, core: &ClientCore) -> Result<RequestGroup, Erro
 }
 
 fn push(batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
-    let Candidate { key, wire, condition, .. } = candidate;
-    match wire.change.write(condition.as_ref()) {
+    let Candidate { key, wire, write_id, condition, .. } = candidate;
+    match wire.write(condition.as_ref()) {
         Some((write, properties)) => {
-            batch.write(wire.write_id, &MapEntity::new(key, properties), write)
+            batch.write(*write_id, &MapEntity::new(key, properties), write)
         }
         None => batch.delete(key, condition.as_ref().unwrap_or(&IfMatch::Any)),
     }

@@ -1,9 +1,11 @@
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use super::doubt::Candidate;
 use crate::error::Error;
 use crate::operation::{WriteOutcome, WriteResult};
-use crate::outcome::not_applied;
+use crate::outcome::{not_applied, unknown};
 
 /// The outcome of each change of a save.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +56,31 @@ impl SaveReport {
     /// The first error.
     pub fn error(&self) -> Option<&Error> {
         self.results.iter().find_map(|result| result.outcome.error())
+    }
+
+    pub(super) fn push(&mut self, result: WriteResult) {
+        let index = self.results.len() as u64;
+        self.results.push(WriteResult { index, ..result });
+    }
+
+    /// Adds the result of a change, and returns its index.
+    pub(super) fn add(&mut self, change: &Candidate, outcome: WriteOutcome) -> usize {
+        let Candidate { table, key, .. } = change;
+        let (table, key, operation) = (Arc::clone(table), key.clone(), change.change.operation());
+        self.push(WriteResult { index: 0, table, operation, key: Some(key), outcome });
+        self.results.len() - 1
+    }
+
+    pub(super) fn set(&mut self, at: usize, outcome: WriteOutcome) {
+        if let Some(result) = self.results.get_mut(at) {
+            result.outcome = outcome;
+        }
+    }
+
+    /// Removes the results at these indexes.
+    pub(super) fn remove(&mut self, gone: &BTreeSet<usize>) {
+        let results = std::mem::take(&mut self.results).into_iter().enumerate();
+        results.filter(|(at, _)| !gone.contains(at)).for_each(|(_, result)| self.push(result));
     }
 
     /// Gives the first error as the reason to the changes that were not sent because of it. `unsent` is their error so far.
@@ -110,13 +137,11 @@ pub struct SaveError {
     pub report: SaveReport,
     /// The first error, or the reason why nothing was sent.
     pub error: Error,
-    /// Whether nothing was sent, since the changes could not be planned.
-    pub(super) is_refused: bool,
 }
 
 impl SaveError {
     pub(super) const fn new(report: SaveReport, error: Error) -> Self {
-        Self { report, error, is_refused: false }
+        Self { report, error }
     }
 }
 
@@ -136,4 +161,24 @@ impl From<SaveError> for Error {
     fn from(error: SaveError) -> Self {
         error.error
     }
+}
+
+/// The error of a change whose save was dropped before the response came.
+pub(super) fn dropped() -> Error {
+    unknown(Error::timeout("the save was dropped before the response came"))
+}
+
+static NOT_SENT: LazyLock<Arc<Error>> = LazyLock::new(|| {
+    let error = Error::timeout("the save ended before the change was sent");
+    not_applied(error).into()
+});
+
+/// The error of a change that was not sent.
+pub(super) fn not_sent() -> Arc<Error> {
+    Arc::clone(&NOT_SENT)
+}
+
+/// The error of a change that was not found in the row, and may still be applied.
+pub(super) fn may_still_be_applied() -> Error {
+    unknown(Error::timeout("an earlier attempt may still be applied"))
 }

@@ -1,12 +1,16 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::tracker::{Add, Tracked, Values};
+use super::change::Add;
+use super::entity::{Baseline, Tracked, Values};
+use super::tracker::Tracker;
 use super::{EntityState, TableContext};
-use crate::entity::{EntityKey, IntoKey, TableEntity};
+use crate::Dialect;
+use crate::entity::{EncodeError, EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
 use crate::operation::check_readable;
 use crate::operation::key::check_key;
+use crate::outcome::{MapEntity, Properties, properties_of};
 use azure_table_protocol::{IfMatch, IntoIfMatch};
 
 /// One table of a context, whose entities are of type `T`.
@@ -162,3 +166,38 @@ opaque_debug!(Entry<'_>, |it|
     state: it.state(),
     changed: it.changed(),
 );
+
+impl Baseline {
+    /// # Errors
+    /// A `T` can hold the values, and cannot write them.
+    fn of<T: TableEntity>(tracked: &Tracked, dialect: Dialect) -> Result<Self, EncodeError> {
+        let written = |properties: &Properties| -> Result<Option<Properties>, EncodeError> {
+            let unchanged = MapEntity::new(tracked.key(), properties).to_entity::<T>(None);
+            let written = unchanged.ok().map(|unchanged| properties_of(&unchanged, dialect));
+            Ok(written.transpose()?.map(|(_, properties)| properties))
+        };
+        let current = tracked.values();
+        let first = tracked.first_known().map(|columns| {
+            let current = current.iter().filter(|(name, _)| columns.contains(*name));
+            written(&current.map(|(name, value)| (name.clone(), value.clone())).collect())
+        });
+        let first = first.transpose()?.flatten();
+        Ok(Self { all: written(&current)?.unwrap_or_default(), first })
+    }
+}
+
+impl Values {
+    pub(crate) fn of<T: TableEntity>(
+        entity: &T,
+        tracker: &Tracker,
+        table: &str,
+    ) -> Result<Self, EncodeError> {
+        let (key, properties) = properties_of(entity, tracker.dialect())?;
+        let ownership = entity.ownership();
+        let lacks = ownership.first_without(|name| properties.contains_key(name));
+        let tracked = tracker.find(table, &key);
+        let baseline = tracked.map(|tracked| Baseline::of::<T>(tracked, tracker.dialect()));
+        let baseline = baseline.unwrap_or_else(|| Ok(Baseline::default()));
+        Ok(Self { key, properties, ownership, baseline, lacks })
+    }
+}

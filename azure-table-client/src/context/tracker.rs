@@ -1,182 +1,34 @@
-//! The tracked entities of a context, and the transitions between their states. No I/O.
-//!
-//! Only this module changes a tracked entity: [`edit`] for calls of the program, [`sent`] for requests and
-//! their outcomes, [`merge`] for rows of the service.
+//! The tracked entities of a context, and the requests whose outcome is not known. No I/O.
 
-mod change;
-mod edit;
-mod merge;
-mod open_changes;
-mod sent;
-
-use std::collections::{BTreeSet, HashMap};
-use std::fmt;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::change::{Add, Change, EntityState, refusal};
+use super::doubt::{Doubt, Identity, RequestId};
+use super::entity::{Tracked, Values};
+use super::merge::{MergeOption, ServerRow};
 use crate::Dialect;
+use crate::edm::EdmValue;
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
-use crate::outcome::{MapEntity, Properties};
+use crate::operation::{Confirmation, WriteOutcome, WriteResult};
+use crate::outcome::{Found, Properties};
 use crate::{ETag, IfMatch};
-
-pub use change::EntityState;
-pub(crate) use change::{Add, Change, Wire};
-pub(crate) use edit::Values;
-pub use merge::MergeOption;
-pub(crate) use merge::ServerRow;
-pub(crate) use open_changes::OpenChange;
-pub(crate) use sent::Sending;
-
-use change::Pending;
-use open_changes::OpenChanges;
-
-/// The identity of an entity: its table and its key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Identity {
-    table: String,
-    key: EntityKey,
-}
-
-impl Identity {
-    pub(crate) fn is_in_table_of(&self, other: &Self) -> bool {
-        self.table == other.table
-    }
-
-    /// The table and the PartitionKey.
-    pub(crate) fn partition(&self) -> (&str, &str) {
-        (&self.table, &self.key.partition_key)
-    }
-}
-
-/// The columns of the service's row that are known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Known {
-    All,
-    /// The columns of a projection.
-    Some(BTreeSet<String>),
-    /// The columns that were written: the entity was attached and never read.
-    Written,
-}
-
-/// The last update of an entity.
-#[derive(Debug, Clone)]
-struct LastUpdate {
-    /// The properties that its struct writes. Columns without a field are not among them.
-    written: Arc<Properties>,
-    ownership: Arc<Ownership>,
-    /// Whether a projection had left columns out: the struct may hold defaults in their place.
-    is_partial: bool,
-}
-
-/// A tracked entity.
-#[derive(Debug, Clone)]
-pub(crate) struct Tracked {
-    /// The table, spelled as when the entity was first tracked.
-    table: Arc<str>,
-    key: EntityKey,
-    pending: Pending,
-    /// The position of the change among all changes.
-    order: u64,
-    /// The properties that the service holds, as far as they are known; `None` if the entity was never read or
-    /// written.
-    snapshot: Option<Arc<Properties>>,
-    current: Arc<Properties>,
-    /// The last update, for a save that replaces the entity.
-    update: Option<LastUpdate>,
-    known: Known,
-    /// The columns of the projection by which the entity was read first, if others were read later: the program
-    /// may still hold a struct with the first ones.
-    first_known: Option<BTreeSet<String>>,
-    /// `None` for an entity that will be inserted.
-    condition: Option<IfMatch>,
-    /// The entity was deleted and added again: the next update replaces it.
-    replaces: bool,
-    /// A property of the struct that an attached entity does not have. A merge cannot remove it.
-    lacks: Option<String>,
-    open: OpenChanges,
-    /// The error of the last save.
-    error: Option<Error>,
-}
-
-impl Tracked {
-    pub(crate) const fn table(&self) -> &Arc<str> {
-        &self.table
-    }
-
-    pub(crate) const fn key(&self) -> &EntityKey {
-        &self.key
-    }
-
-    /// The properties with the local changes.
-    pub(crate) fn current(&self) -> MapEntity<'_> {
-        MapEntity::new(&self.key, &self.current)
-    }
-
-    /// The properties without the local changes.
-    pub(crate) fn snapshot(&self) -> Option<MapEntity<'_>> {
-        self.snapshot.as_deref().map(|snapshot| MapEntity::new(&self.key, snapshot))
-    }
-
-    pub(crate) const fn condition(&self) -> Option<&IfMatch> {
-        self.condition.as_ref()
-    }
-
-    /// The ETag of the condition.
-    pub(crate) const fn etag(&self) -> Option<&ETag> {
-        match &self.condition {
-            Some(IfMatch::Tag(etag)) => Some(etag),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// Whether the outcome of a change that was sent is unknown.
-    pub(crate) fn is_unknown(&self) -> bool {
-        !self.open.all().is_empty()
-    }
-
-    pub(crate) fn is_deleted(&self) -> bool {
-        self.pending == Pending::Delete
-    }
-
-    /// Whether no change can be sent since the ETag of the row is not known.
-    pub(crate) fn lacks_etag(&self) -> bool {
-        self.condition.is_none() && !matches!(self.pending, Pending::Add(_))
-    }
-
-    /// Whether a projection left columns out.
-    pub(crate) const fn is_partly_known(&self) -> bool {
-        matches!(self.known, Known::Some(_))
-    }
-
-    /// Returns the names of the properties that differ from the snapshot.
-    pub(crate) fn changed(&self) -> Vec<&str> {
-        let Some(snapshot) = &self.snapshot else {
-            return self.current.keys().map(String::as_str).collect();
-        };
-        let set = self.current.iter().filter(|(name, value)| snapshot.get(*name) != Some(value));
-        let removed = snapshot.keys().filter(|name| !self.current.contains_key(*name));
-        set.map(|(name, _)| name).chain(removed).map(String::as_str).collect()
-    }
-
-    /// Sets whether an update is pending, by comparing the properties with the snapshot.
-    fn compare(&mut self) {
-        let is_changed = self.replaces || self.snapshot.as_ref() != Some(&self.current);
-        self.pending = if is_changed { Pending::Update } else { Pending::Nothing };
-    }
-}
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tracker {
     /// Decides which names denote the same table.
     dialect: Dialect,
     /// The column with the ids of writes.
-    write_id: Option<Arc<str>>,
+    pub(super) write_id: Option<Arc<str>>,
     entities: HashMap<Identity, Tracked>,
+    pub(super) doubts: BTreeMap<RequestId, Doubt>,
+    /// Outcomes that queries have proved since the last save. The next report names them.
+    pub(super) found: Vec<WriteResult>,
+    /// Requests that have ended as unknown, until a save has completed its report.
+    pub(super) unsettled: Vec<WriteResult>,
     last_order: u64,
+    last_request: u64,
 }
 
 impl Tracker {
@@ -184,8 +36,8 @@ impl Tracker {
         Self { dialect, write_id, ..Self::default() }
     }
 
-    pub(crate) const fn has_write_id(&self) -> bool {
-        self.write_id.is_some()
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     pub(crate) fn identity(&self, table: &str, key: &EntityKey) -> Identity {
@@ -196,12 +48,12 @@ impl Tracker {
         self.entities.get(id)
     }
 
-    pub(crate) fn find(&self, table: &str, key: &EntityKey) -> Option<&Tracked> {
-        self.get(&self.identity(table, key))
+    pub(super) fn get_mut(&mut self, id: &Identity) -> Option<&mut Tracked> {
+        self.entities.get_mut(id)
     }
 
-    pub(crate) fn is_unknown(&self, id: &Identity) -> bool {
-        self.get(id).is_some_and(Tracked::is_unknown)
+    pub(crate) fn find(&self, table: &str, key: &EntityKey) -> Option<&Tracked> {
+        self.get(&self.identity(table, key))
     }
 
     /// Returns all entities in the order of their changes.
@@ -212,40 +64,33 @@ impl Tracker {
     }
 
     pub(crate) fn has_changes(&self) -> bool {
-        self.entities.values().any(|it| it.pending != Pending::Nothing || it.is_unknown())
+        self.entities.values().any(|it| it.state() != EntityState::Unchanged)
     }
 
-    pub(crate) fn forget(&mut self, id: &Identity) {
-        self.entities.remove(id);
+    /// Forgets an entity. A request of unknown outcome is then no longer about it.
+    pub(crate) fn forget(&mut self, id: &Identity) -> bool {
+        let Some(tracked) = self.entities.remove(id) else { return false };
+        if let Some(request) = tracked.doubt.request
+            && let Some(doubt) = self.doubts.get_mut(&request)
+        {
+            doubt.members.iter_mut().filter(|it| it.id == *id).for_each(|it| it.is_released = true);
+            if doubt.members.iter().all(|it| it.is_released) {
+                self.doubts.remove(&request);
+            }
+        }
+        true
     }
 
     /// Forgets the entities for which `is_gone` holds, and returns their number.
     pub(crate) fn forget_where(&mut self, is_gone: impl Fn(&Tracked) -> bool) -> usize {
-        let before = self.entities.len();
-        self.entities.retain(|_, tracked| !is_gone(tracked));
-        before - self.entities.len()
+        let gone = self.entities.iter().filter(|(_, tracked)| is_gone(tracked));
+        let gone: Vec<_> = gone.map(|(id, _)| id.clone()).collect();
+        gone.iter().filter(|id| self.release(id)).count()
     }
 
-    /// Drops the updates that a refresh made equal to the service's values.
-    pub(crate) fn drop_equal_updates(&mut self) {
-        for tracked in self.entities.values_mut() {
-            if tracked.pending == Pending::Update {
-                tracked.compare();
-            }
-        }
-    }
-
-    /// Whether an unknown change, which is still pending, keeps the changes of an atomic save from being sent together.
-    pub(crate) fn has_unsendable_change(&self, replace_on_update: bool) -> bool {
-        let mut entities = self.entities.values();
-        entities.any(|it| it.is_unsendable(replace_on_update) && it.has_pending(replace_on_update))
-    }
-
-    /// Removes the open changes of an entity, none of which can arrive any more.
-    pub(crate) fn close_all(&mut self, id: &Identity) {
-        if let Some(tracked) = self.entities.get_mut(id) {
-            tracked.open = OpenChanges::default();
-        }
+    /// Drops the edits that a refresh made equal to the service's values.
+    pub(super) fn drop_equal_edits(&mut self) {
+        self.entities.values_mut().for_each(Tracked::drop_equal_edits);
     }
 
     fn next_order(&mut self) -> u64 {
@@ -253,35 +98,279 @@ impl Tracker {
         self.last_order
     }
 
-    /// Tracks an entity that was not tracked.
-    fn track(
+    fn track(&mut self, tracked: Tracked) {
+        let id = self.identity(tracked.table(), tracked.key());
+        self.entities.insert(id, tracked);
+    }
+
+    pub(crate) fn add(&mut self, table: &Arc<str>, values: Values, add: Add) -> Result<(), Error> {
+        let order = self.next_order();
+        match self.entities.get_mut(&self.identity(table, &values.key)) {
+            None => {
+                self.track(Tracked::added(table, values.key, order, add, &values.properties));
+                Ok(())
+            }
+            Some(tracked) if tracked.doubt.request.is_some() => Err(in_doubt(&values.key)),
+            Some(tracked) if tracked.is_deleted() => {
+                tracked.add_again(values.properties, order);
+                Ok(())
+            }
+            Some(tracked) => Err(already_tracked(tracked)),
+        }
+    }
+
+    pub(crate) fn attach(
         &mut self,
         table: &Arc<str>,
-        key: &EntityKey,
-        pending: Pending,
-        current: Arc<Properties>,
-    ) -> &mut Tracked {
-        let tracked = Tracked {
-            table: Arc::clone(table),
-            key: key.clone(),
-            pending,
-            order: self.next_order(),
-            snapshot: None,
-            current,
-            update: None,
-            known: Known::All,
-            first_known: None,
-            condition: None,
-            replaces: false,
-            lacks: None,
-            open: OpenChanges::default(),
-            error: None,
+        values: Values,
+        condition: IfMatch,
+    ) -> Result<(), Error> {
+        if let Some(tracked) = self.find(table, &values.key) {
+            return Err(already_tracked(tracked));
+        }
+        let order = self.next_order();
+        self.track(Tracked::attached(table, values.key, order, condition, values.properties));
+        Ok(())
+    }
+
+    pub(crate) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
+        let order = self.next_order();
+        self.tracked(table, &values.key)?.update(values, order)
+    }
+
+    pub(crate) fn delete(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
+        let order = self.next_order();
+        let tracked = self.tracked(table, key)?;
+        if tracked.state() == EntityState::Added {
+            // The insert was never sent.
+            self.forget(&self.identity(table, key));
+        } else {
+            tracked.delete(order);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn detach(&mut self, table: &str, key: &EntityKey) -> bool {
+        self.release(&self.identity(table, key))
+    }
+
+    /// Forgets an entity that the program does not want to know about any more.
+    fn release(&mut self, id: &Identity) -> bool {
+        let dialect = self.dialect;
+        let is_other = |it: &WriteResult| {
+            dialect.table_identity(&it.table) != id.table || it.key.as_ref() != Some(&id.key)
         };
+        self.found.retain(is_other);
+        self.unsettled.retain(is_other);
+        self.forget(id)
+    }
+
+    pub(crate) fn reset(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
+        let tracked = self.tracked(table, key)?;
+        if tracked.doubt.request.is_some() {
+            return Err(in_doubt(key));
+        }
+        tracked.reset()
+    }
+
+    fn tracked(&mut self, table: &str, key: &EntityKey) -> Result<&mut Tracked, Error> {
         let id = self.identity(table, key);
-        self.entities.entry(id).insert_entry(tracked).into_mut()
+        self.entities.get_mut(&id).ok_or_else(|| {
+            refusal(
+                key,
+                format_args!("{table} has no tracked entity with this key: read, add or attach it first; an entity whose key was changed is another one"),
+            )
+        })
+    }
+
+    /// Merges a row, and returns the values for the caller.
+    pub(crate) fn merge_row(
+        &mut self,
+        table: &Arc<str>,
+        row: ServerRow,
+        option: MergeOption,
+    ) -> Properties {
+        if option == MergeOption::NoTracking {
+            return row.found.properties;
+        }
+        let id = self.identity(table, &row.key);
+        let was_in_doubt = self.get(&id).is_some_and(|it| it.doubt.request.is_some());
+        // The program may have changed the entity while its request was in doubt.
+        let option = if was_in_doubt { MergeOption::AppendOnly } else { option };
+        self.settle_by_write_id(&id, &row.found);
+        match self.entities.get_mut(&id) {
+            Some(tracked) => tracked.merge(row, option, self.write_id.as_deref()),
+            None => {
+                let order = self.next_order();
+                let tracked = Tracked::read(table, row, order);
+                let values = tracked.values().into_owned();
+                self.track(tracked);
+                values
+            }
+        }
+    }
+
+    /// Merges the fact that the service has no row with this key. `replace_on_update` is the option of the save.
+    pub(crate) fn merge_missing(&mut self, id: &Identity, option: MergeOption, replace: bool) {
+        let Some(tracked) = self.get(id) else { return };
+        match option {
+            MergeOption::NoTracking | MergeOption::AppendOnly => {}
+            // The request may still be applied.
+            _ if tracked.doubt.request.is_some() => {}
+            MergeOption::PreserveChanges if tracked.state() == EntityState::Added => {}
+            MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
+                let values = match option {
+                    MergeOption::PreserveChanges => tracked.to_insert(replace),
+                    _ => None,
+                };
+                let (table, key, order) =
+                    (Arc::clone(tracked.table()), tracked.key().clone(), tracked.order);
+                self.forget(id);
+                if let Some(values) = values {
+                    self.track(Tracked::added(&table, key, order, Add::Insert, &values));
+                }
+            }
+        }
+    }
+
+    /// Merges a row or its absence, and makes these properties the only local change. The change keeps its position.
+    pub(super) fn merge_resolution(
+        &mut self,
+        id: &Identity,
+        row: Option<ServerRow>,
+        properties: Properties,
+        ownership: Ownership,
+    ) {
+        let write_id = self.write_id.clone();
+        let Some(tracked) = self.entities.get_mut(id) else { return };
+        if let Some(row) = row {
+            tracked.merge(row, MergeOption::OverwriteChanges, write_id.as_deref());
+            tracked.set_all(properties, ownership);
+            return;
+        }
+        let (table, key, order) =
+            (Arc::clone(tracked.table()), tracked.key().clone(), tracked.order);
+        self.track(Tracked::added(&table, key, order, Add::Insert, &properties));
+    }
+
+    /// Records a request that is about to be sent.
+    pub(super) fn begin(&mut self, doubt: Doubt) -> RequestId {
+        self.last_request += 1;
+        let request = RequestId(self.last_request);
+        for member in &doubt.members {
+            if let Some(tracked) = self.entities.get_mut(&member.id) {
+                tracked.doubt.request = Some(request);
+            }
+        }
+        self.doubts.insert(request, doubt);
+        request
+    }
+
+    /// Removes a doubt. Its entities have no request any more.
+    pub(super) fn end(&mut self, request: RequestId) -> Option<Doubt> {
+        let doubt = self.doubts.remove(&request)?;
+        for member in doubt.members.iter().filter(|member| !member.is_released) {
+            if let Some(tracked) = self.entities.get_mut(&member.id) {
+                tracked.doubt.request = None;
+                tracked.drop_equal_edits();
+            }
+        }
+        Some(doubt)
+    }
+
+    /// Records that a request was applied: `etags` are those in its response, `rows` were read back.
+    pub(super) fn applied(
+        &mut self,
+        request: RequestId,
+        etags: &[Option<ETag>],
+        rows: &HashMap<EntityKey, Found>,
+    ) -> Option<Doubt> {
+        let doubt = self.doubts.remove(&request)?;
+        for (at, member) in doubt.members.iter().enumerate() {
+            if member.is_released {
+                continue;
+            }
+            if member.change == Change::Delete {
+                self.entities.remove(&member.id);
+                continue;
+            }
+            let Some(tracked) = self.entities.get_mut(&member.id) else { continue };
+            let etag = etags.get(at).and_then(Option::as_ref);
+            tracked.doubt.request = None;
+            tracked.confirm(member, etag);
+            if etag.is_none() {
+                tracked.adopt_version(rows.get(&member.key), self.write_id.as_deref());
+            }
+            tracked.drop_equal_edits();
+        }
+        Some(doubt)
+    }
+
+    /// Ends a request whose outcome will not be known.
+    pub(super) fn end_unknown(&mut self, request: RequestId) -> Option<Doubt> {
+        for member in &self.doubts.get(&request)?.members {
+            if let Some(tracked) = self.entities.get_mut(&member.id)
+                && !member.is_released
+            {
+                tracked.doubt.has_ended = true;
+            }
+        }
+        self.end(request)
+    }
+
+    /// Applies the proof in a row that a query found: the request whose write id is in the row was applied.
+    fn settle_by_write_id(&mut self, id: &Identity, row: &Found) {
+        let Some(column) = &self.write_id else { return };
+        let Some(EdmValue::Guid(found)) = row.properties.get(&**column) else { return };
+        let Some(request) = self.get(id).and_then(|tracked| tracked.doubt.request) else { return };
+        let has_id = |doubt: &Doubt| {
+            doubt.members.iter().any(|it| it.id == *id && it.write_id.as_ref() == Some(found))
+        };
+        if !self.doubts.get(&request).is_some_and(has_id) {
+            return;
+        }
+        let rows = HashMap::from([(id.key.clone(), row.clone())]);
+        let Some(doubt) = self.applied(request, &[], &rows) else { return };
+        for member in doubt.members.into_iter().filter(|member| !member.is_released) {
+            let etag = rows.get(&member.key).map(|row| row.etag.clone());
+            self.found.push(WriteResult {
+                index: 0,
+                operation: member.change.operation(),
+                table: member.table,
+                key: Some(member.key),
+                outcome: WriteOutcome::Applied { etag, confirmation: Confirmation::WriteId },
+            });
+        }
+    }
+
+    /// Whether a change of this entity may have been applied by a request that has ended as unknown.
+    pub(super) fn may_have_changed(&self, id: &Identity) -> bool {
+        self.get(id).is_some_and(|tracked| tracked.doubt.has_ended)
+    }
+
+    /// Whether something newer than this request is to be sent for one of its entities.
+    pub(super) fn is_outdated(&self, doubt: &Doubt, replace_on_update: bool) -> bool {
+        doubt.members.iter().filter(|it| !it.is_released).any(|member| {
+            self.get(&member.id).is_some_and(|tracked| {
+                !matches!(tracked.change(replace_on_update), Ok(Some(now)) if now == member.change)
+            })
+        })
+    }
+
+    /// Whether a request inserts an entity that the program has deleted since.
+    pub(super) fn is_undone(&self, doubt: &Doubt) -> bool {
+        let is_undone = |id| self.get(id).is_some_and(Tracked::is_insert_undone);
+        doubt.members.iter().any(|it| !it.is_released && is_undone(&it.id))
     }
 }
 
-pub(crate) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
-    Error::invalid_input(format!("entity {key}: {message}")).of_entity(Some(key.clone()))
+fn already_tracked(tracked: &Tracked) -> Error {
+    refusal(tracked.key(), format_args!("it is tracked already, as {}", tracked.state()))
+}
+
+fn in_doubt(key: &EntityKey) -> Error {
+    refusal(
+        key,
+        "its last change was sent, and its outcome is not known yet: save first, or detach the entity",
+    )
 }

@@ -49,7 +49,11 @@ pub(crate) struct MapEntity<'m> {
 
 impl<'m> MapEntity<'m> {
     pub(crate) const fn new(key: &'m EntityKey, properties: &'m Properties) -> Self {
-        Self { key: Cow::Borrowed(key), properties: Cow::Borrowed(properties) }
+        Self::of(key, Cow::Borrowed(properties))
+    }
+
+    pub(crate) const fn of(key: &'m EntityKey, properties: Cow<'m, Properties>) -> Self {
+        Self { key: Cow::Borrowed(key), properties }
     }
 
     pub(crate) fn into_parts(self) -> (EntityKey, Properties) {
@@ -97,7 +101,7 @@ impl TableEntity for MapEntity<'_> {
 }
 
 /// A row as the service holds it now.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) etag: ETag,
     pub(crate) timestamp: Option<EdmDateTime>,
@@ -225,23 +229,12 @@ pub(crate) enum Verdict {
     },
 }
 
-/// The decision about a request, and the state of its rows.
-#[derive(Debug)]
-pub(crate) struct Judgment {
-    pub(crate) verdict: Verdict,
-    /// For each write, whether its row has the properties that it left.
-    pub(crate) left: Vec<bool>,
-}
-
 /// Decides whether the writes of a request were applied.
-pub(crate) fn judge(evidence: Evidence<'_>, proof: Proof) -> Judgment {
+pub(crate) fn judge(evidence: Evidence<'_>, proof: Proof) -> Verdict {
     let Evidence { writes, rows, write_id, since, .. } = evidence;
-    let row = |write: &SentWrite<'_>| rows.get(write.key());
-    let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
+    let states = writes.iter().map(|write| write.compare(write_id, since, rows.get(write.key())));
     let states: Vec<_> = states.collect();
-    let left = writes.iter().map(|write| row(write).is_some_and(|row| write.is_left_in(row)));
-    let left = left.collect();
-    Judgment { verdict: decide(evidence, &states, proof), left }
+    decide(evidence, &states, proof)
 }
 
 fn decide(evidence: Evidence<'_>, states: &[RowState], proof: Proof) -> Verdict {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use http::{HeaderValue, StatusCode, header};
 use tracing::debug;
 
-use super::evidence::{Evidence, Found, Judgment, SentWrite, Verdict, judge, judge_without_id};
+use super::evidence::{Evidence, Found, SentWrite, Verdict, judge, judge_without_id};
 use super::{not_applied, unknown};
 use crate::ETag;
 use crate::client_core::ClientCore;
@@ -103,9 +103,9 @@ async fn read(
     }
     let since = last.since(core, last.open.and_then(|open| open.first_sent));
     let write = Doubtful { request, open: last.open, since };
-    let Judged { mut judgments, rows } = open(core, &[write], may_be_down, options).await.ok()?;
+    let Judged { verdict, rows, .. } = open(core, write, may_be_down, options).await.ok()?;
     let etag = |write: &Wrote| rows.get(&write.key).map(|row| row.etag.clone());
-    Some((judgments.pop()?.verdict, request.writes.iter().map(etag).collect()))
+    Some((verdict, request.writes.iter().map(etag).collect()))
 }
 
 /// Reads whether the table of a write exists; `None` if it cannot be read, or the write concerns something else.
@@ -135,6 +135,7 @@ impl Unconfirmed {
         let mut reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
+                let error = if earlier.is_some() { unknown(error) } else { error };
                 let open = OpenWrite::join(earlier, error.open_write());
                 return Err(Self::new(error, false, open, None, None));
             }
@@ -177,12 +178,9 @@ impl Unconfirmed {
         self.open
     }
 
-    /// Whether an attempt may have been applied; `has_earlier` if there was another one, in an earlier request.
-    pub(crate) fn is_doubtful(&self, request: &Request, has_earlier: bool) -> bool {
-        let error = &self.error;
-        let is_conflict =
-            error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
-        self.open.is_some() || self.is_in_doubt(request) || (has_earlier && is_conflict)
+    /// Whether an attempt may have been applied.
+    pub(crate) fn is_doubtful(&self, request: &Request) -> bool {
+        self.open.is_some() || self.is_in_doubt(request)
     }
 
     /// The status of the response.
@@ -271,14 +269,16 @@ pub(crate) struct Doubtful<'r> {
     pub(crate) since: Option<EdmDateTime>,
 }
 
-/// The judgment of each request, and the rows that the primary holds now.
+/// The verdict about a request, and the rows that the primary holds now.
 pub(crate) struct Judged {
-    pub(crate) judgments: Vec<Judgment>,
+    pub(crate) verdict: Verdict,
+    /// Whether the service would have refused each open attempt before the rows were read.
+    pub(crate) is_expired: bool,
     pub(crate) rows: HashMap<EntityKey, Found>,
 }
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
-pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
+fn is_expired(core: &ClientCore, sent: Instant) -> bool {
     // A shared access signature or a token may be valid for longer than that.
     core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
@@ -288,91 +288,57 @@ pub(crate) fn accepted(core: &ClientCore, options: &CallOptions) -> Proof {
     options.proof.unwrap_or(core.settings.proof)
 }
 
-/// Reads the rows of writes in one partition, and judges each write. If the service `may_be_down`, the read is not
-/// retried. If only responses count, no row is read, and all verdicts are unknown.
+/// Reads the rows of a request, and judges whether it was applied. If the service `may_be_down`, the read is not
+/// retried. If only responses count, no row is read, and the verdict is unknown.
 ///
 /// # Errors
 /// The rows cannot be read.
 pub(crate) async fn open(
     core: &ClientCore,
-    writes: &[Doubtful<'_>],
+    write: Doubtful<'_>,
     may_be_down: bool,
     options: &CallOptions,
 ) -> Result<Judged, Error> {
+    let Doubtful { request, open, .. } = write;
+    // An attempt that expires while the rows are read may be applied after its row was read.
+    let last_sent = open.and_then(|open| open.last_sent);
+    let is_expired = last_sent.is_some_and(|at| is_expired(core, at));
     let proof = accepted(core, options);
     if proof == Proof::Response {
-        let judgments = writes.iter().map(|write| not_compared(write.request)).collect();
-        return Ok(Judged { judgments, rows: HashMap::new() });
+        let verdict = Verdict::Unknown { matching_state: None };
+        return Ok(Judged { verdict, is_expired, rows: HashMap::new() });
     }
-    // An attempt that expires while the rows are read may be applied after its row was read.
-    let last_sent = |write: &Doubtful<'_>| write.open.and_then(|open| open.last_sent);
-    let is_expired = |write| last_sent(write).is_some_and(|at| is_expired(core, at));
-    let expired: Vec<_> = writes.iter().map(is_expired).collect();
-    let mut keys: Vec<_> =
-        writes.iter().flat_map(|it| &it.request.writes).map(|it| &it.key).collect();
+    let mut keys: Vec<_> = request.writes.iter().map(|write| &write.key).collect();
     keys.sort_unstable_by(|a, b| a.row_key.cmp(&b.row_key));
-    keys.dedup();
-    let table = writes.first().map_or("", |write| &write.request.resource);
     let options = reading(options, may_be_down);
-    let (rows, date) = read_rows(core, table, &keys, &options).await.inspect_err(|error| {
-        let (code, request_id) = (error_type(error), error.request_id());
-        debug!(code, request_id, "cannot read back whether a write was applied");
-    })?;
+    let (rows, date) =
+        read_rows(core, &request.resource, &keys, &options).await.inspect_err(|error| {
+            let (code, request_id) = (error_type(error), error.request_id());
+            debug!(code, request_id, "cannot read back whether a write was applied");
+        })?;
     // No response to the write shows the service's clock if all were lost, but the one to the read does.
-    let since = |write: &Doubtful<'_>| {
-        let first_sent = write.open.and_then(|open| open.first_sent);
-        write.since.or_else(|| shortly_before(core, first_sent?, date?))
-    };
-    let judgment = |(write, is_expired): (&Doubtful<'_>, bool)| {
-        let write = Doubtful { since: since(write), ..*write };
-        judgment(core, &write, is_expired, &rows, proof)
-    };
-    let judgments = writes.iter().zip(expired).map(judgment).collect();
-    Ok(Judged { judgments, rows })
+    let first_sent = open.and_then(|open| open.first_sent);
+    let since = write.since.or_else(|| shortly_before(core, first_sent?, date?));
+    Ok(judged(core, Doubtful { since, ..write }, proof, is_expired, rows))
 }
 
-/// The judgment of a request whose rows are not compared with its writes.
-fn not_compared(request: &Request) -> Judgment {
-    let verdict = Verdict::Unknown { matching_state: None };
-    Judgment { verdict, left: vec![false; request.writes.len()] }
-}
-
-fn judgment(
+/// Judges a request by its rows.
+pub(crate) fn judged(
     core: &ClientCore,
-    write: &Doubtful<'_>,
-    is_expired: bool,
-    rows: &HashMap<EntityKey, Found>,
+    write: Doubtful<'_>,
     proof: Proof,
-) -> Judgment {
-    let Doubtful { request, open, since } = *write;
-    let Some(writes) = SentWrite::all_of(request, core.protocol.format()) else {
-        return not_compared(request);
-    };
-    let write_id = core.settings.write_id.as_deref();
-    let writes = &writes;
-    let evidence = Evidence { writes, rows, write_id, since, open, is_expired };
-    let judgment = judge(evidence, proof);
-    debug!(verdict = ?judgment.verdict, "read back whether a write was applied");
-    judgment
-}
-
-/// Reads the rows that are still in the state that a request left, in the order of its operations. Returns none if only
-/// responses count, since another program may have written a row in that state.
-pub(crate) async fn rows_left(
-    core: &ClientCore,
-    request: &Request,
-    options: &CallOptions,
-) -> Vec<Option<Found>> {
-    if accepted(core, options) == Proof::Response {
-        return Vec::new();
+    is_expired: bool,
+    rows: HashMap<EntityKey, Found>,
+) -> Judged {
+    let Doubtful { request, open, since } = write;
+    let mut verdict = Verdict::Unknown { matching_state: None };
+    if let Some(writes) = SentWrite::all_of(request, core.protocol.format()) {
+        let (write_id, rows) = (core.settings.write_id.as_deref(), &rows);
+        let evidence = Evidence { writes: &writes, rows, write_id, since, open, is_expired };
+        verdict = judge(evidence, proof);
+        debug!(?verdict, "read back whether a write was applied");
     }
-    let writes = SentWrite::all_of(request, core.protocol.format()).unwrap_or_default();
-    let keys: Vec<_> = writes.iter().map(SentWrite::key).collect();
-    let mut rows = read_back(core, &request.resource, &keys, options).await.unwrap_or_default();
-    writes
-        .iter()
-        .map(|write| rows.remove(write.key()).filter(|row| write.is_left_in(row)))
-        .collect()
+    Judged { verdict, is_expired, rows }
 }
 
 /// Returns the options of a read at the primary after a write with these options. If the service `may_be_down`, the read is

@@ -9,13 +9,11 @@ mod losses;
 mod merge_options;
 mod model;
 mod open_changes;
-#[cfg(feature = "known-faults")]
 mod programs;
 mod proof;
 mod proved_earlier;
 mod replace;
 mod saves;
-#[cfg(feature = "known-faults")]
 mod scenarios;
 mod transitions;
 

@@ -1,7 +1,11 @@
 //! Random programs on a context, over a network with all faults of the chaos.
 //!
-//! `AZURE_TABLE_CONTEXT_PROGRAMS` is the number of programs, `AZURE_TABLE_CONTEXT_SEED` the first seed. In an optimized
-//! build, `cargo run --release -p azure-table-tests --features known-faults --bin context_programs` runs 1,000,000 programs on all processors.
+//! | variable | meaning |
+//! |---|---|
+//! | `AZURE_TABLE_CONTEXT_SEED` | the first seed, 0 by default |
+//! | `AZURE_TABLE_CONTEXT_PROGRAMS` | the number of programs |
+//!
+//! In an optimized build, on all processors: `cargo run --release -p azure-table-tests --bin context_programs`.
 
 use azure_table_tests::context_programs::{self, Kind, Lie};
 use azure_table_tests::sized;
@@ -13,9 +17,8 @@ fn setting(name: &str) -> Option<u64> {
 
 #[test]
 fn random_programs_break_no_promise() {
-    let count = setting("PROGRAMS").unwrap_or(sized(150, 2_000));
-    let first = setting("SEED").unwrap_or_else(|| u64::from(fastrand::u32(..)));
-    println!("AZURE_TABLE_CONTEXT_SEED={first}");
+    let count = setting("PROGRAMS").unwrap_or(sized(100, 2_000));
+    let first = setting("SEED").unwrap_or(0);
     let summary = context_programs::run(first, count, 1);
     println!("{summary}");
     assert!(summary.violations.is_empty(), "{:?}", summary.violations);

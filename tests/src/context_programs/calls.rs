@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table_client::context::{EntityState, MergeOption};
+use azure_table_client::context::{EntityState, MergeOption, TableContext};
 use azure_table_client::{DynamicEntity, IfMatch};
 use tokio::time::sleep;
 
@@ -44,12 +44,22 @@ impl Runner {
                 self.ctx.clear();
                 (0..self.network.rows()).for_each(|row| self.release(row));
             }
-            Step::Find(row) => {
+            Step::Find(row, option) => {
                 let before = self.states();
                 let key = self.network.key(*row);
+                self.set_merge_option(*option);
                 let found = self.ctx.table_named::<DynamicEntity>(TABLE).find(key).await;
+                self.set_merge_option(MergeOption::AppendOnly);
                 let found = found.ok().flatten();
-                self.read(&before, MergeOption::AppendOnly, found.into_iter().collect(), None);
+                if found.is_none()
+                    && before[*row].is_some()
+                    && self.state(*row) == Some(EntityState::Deleted)
+                    && *option == MergeOption::PreserveChanges
+                {
+                    // The deletion is made to win over the row of now, which `find` does not return.
+                    self.show_reads(*row);
+                }
+                self.read(&before, *option, found.into_iter().collect(), None);
             }
             Step::Refresh(row, option) => {
                 let before = self.states();
@@ -72,10 +82,25 @@ impl Runner {
                 let found = self.ctx.load(query).merge_option(*option).await.unwrap_or_default();
                 self.read(&before, *option, found, columns.as_deref());
             }
+            Step::Plan(mode) => drop(self.ctx.plan(mode.options())),
+            Step::Fault(fault) => self.fault = Some(*fault),
             Step::Save(save) => self.save(save).await,
             Step::Foreign(foreign) => self.network.foreign(foreign).await,
             Step::Wait(seconds) => sleep(Duration::from_secs(*seconds)).await,
         }
+    }
+
+    /// The program has chosen to write over the version that the step has read.
+    fn show_reads(&self, row: usize) {
+        let mut log = self.network.log();
+        for values in log.reads.clone() {
+            log.rows.show(row, &values[row].clone().unwrap_or_default());
+        }
+    }
+
+    fn set_merge_option(&mut self, option: MergeOption) {
+        let other = TableContext::new(&self.ctx.service());
+        self.ctx = std::mem::replace(&mut self.ctx, other).merge_option(option);
     }
 
     fn index(&self, row: usize) -> usize {
@@ -143,7 +168,9 @@ impl Runner {
     }
 
     fn update(&mut self, row: usize, edits: &[(&'static str, Option<i32>)]) {
-        let current = self.tracked(row).or_else(|| self.held[row].clone());
+        let tracked = self.tracked(row);
+        let known = tracked.as_ref().map(columns_of);
+        let current = tracked.or_else(|| self.held[row].clone());
         let mut entity = current.unwrap_or_else(|| self.entity(row));
         // A column that the program does not have cannot be removed.
         let is_edit =
@@ -162,7 +189,8 @@ impl Runner {
             let etag = self.etag(row);
             let log = self.network.log();
             let base = etag.as_deref().and_then(|etag| log.rows.version(row, etag));
-            self.edits[row].update(&edits, is_new, base, index);
+            let base = base.and_then(|version| version.columns.as_ref());
+            self.edits[row].update(&edits, is_new, (base, known.as_ref()), index);
         }
     }
 
@@ -176,9 +204,11 @@ impl Runner {
     ) {
         for entity in found {
             let Ok(row) = entity.key().row_key.parse::<usize>() else { continue };
+            let after = self.state(row);
             let is_shown = match (before[row], option) {
-                // Until a doubt is settled, every merge option acts as AppendOnly (context-machine.md, rule 6).
-                (Some(EntityState::Unknown), _) => false,
+                // Until a doubt is settled, every merge option acts as AppendOnly (context-machine.md, rule 6). The row may
+                // settle it.
+                (Some(EntityState::Unknown), _) if after == Some(EntityState::Unknown) => false,
                 // The program receives the whole row, or has chosen an option that replaces the version.
                 (None, _) | (_, MergeOption::OverwriteChanges | MergeOption::PreserveChanges) => {
                     true
@@ -188,16 +218,14 @@ impl Runner {
             };
             let mut log = self.network.log();
             log.rows.show(row, &columns_of(&entity));
-            if is_shown {
-                // A condition is on the whole version, also if the query selected some columns.
-                for values in log.reads.clone() {
-                    log.rows.show(row, &values[row].clone().unwrap_or_default());
-                }
-            }
             if columns.is_some() {
                 log.is_disturbed[row] = true;
             }
             drop(log);
+            if is_shown {
+                // A condition is on the whole version, also if the query selected some columns.
+                self.show_reads(row);
+            }
             let edits = &mut self.edits[row];
             if is_shown && option == MergeOption::OverwriteChanges {
                 edits.forget();

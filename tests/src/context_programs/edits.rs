@@ -13,6 +13,8 @@ use super::steps::{COLUMNS, Values};
 pub(super) struct Edits {
     /// The value of each column that the program set, or removed, and the version of the row that was the last one then.
     columns: BTreeMap<&'static str, (Option<i32>, usize)>,
+    /// The tracked values before these changes.
+    before: BTreeMap<&'static str, Option<i32>>,
     /// The version of the row that was the last one when the program deleted the entity.
     deleted: Option<usize>,
     /// Some tracked values were not read at the tracked ETag: a projection, an attached entity, or one that was added by a
@@ -25,6 +27,7 @@ pub(super) struct Edits {
 impl Edits {
     pub(super) fn forget(&mut self) {
         self.columns.clear();
+        self.before.clear();
         self.deleted = None;
     }
 
@@ -34,15 +37,14 @@ impl Edits {
     }
 
     /// `is_new` is set for an entity that no request has written yet: an upsert removes no column that it does not send.
-    /// `base` is the version that the context knows.
+    /// `base` and `tracked` have the values of the version that the context knows, and the tracked values.
     pub(super) fn update(
         &mut self,
         edits: &[(&'static str, Option<i32>)],
         is_new: bool,
-        base: Option<&Version>,
+        (base, tracked): (Option<&Columns>, Option<&Columns>),
         index: usize,
     ) {
-        let base = base.and_then(|version| version.columns.as_ref());
         for (name, value) in edits {
             // The values of an attached entity are not known, so that no merge removes one (context-semantics.md), and a struct
             // of a projection removes no other column.
@@ -53,7 +55,18 @@ impl Edits {
             // A value that equals the base is no change, unless a doubt was there (context-machine.md, rule 1).
             let is_known =
                 |columns: &Columns| columns.get(*name).copied().map(plain) == value.map(plain);
-            if !self.is_doubtful && base.is_some_and(is_known) {
+            // A value that the tracked entity has already is no change, also in doubt, unless it is an earlier change.
+            if let Some(tracked) = tracked
+                && !self.columns.contains_key(name)
+            {
+                if is_known(tracked) {
+                    continue;
+                }
+                self.before.insert(name, tracked.get(*name).copied());
+            }
+            let is_before =
+                self.before.get(name).is_some_and(|before| before.map(plain) == value.map(plain));
+            if !self.is_doubtful && (base.is_some_and(is_known) || is_before) {
                 self.columns.remove(name);
                 continue;
             }
@@ -76,6 +89,7 @@ impl Edits {
     /// column stays removed then.
     pub(super) fn preserve(&mut self) {
         self.columns.retain(|_, (value, _)| value.is_some());
+        self.before.clear();
     }
 
     /// A refresh found no row: a deletion has nothing to do, and `OverwriteChanges` gives up the local changes.
@@ -83,14 +97,19 @@ impl Edits {
         self.forget();
     }
 
-    /// Returns a change that the row never had, although the entity is unchanged or forgotten. `since` returns the versions
-    /// from an index on; `base` is the version that the context knows.
+    /// Returns a change that neither the row ever had nor the tracked values have. `since` returns the versions from an index
+    /// on; `base` is the version that the context knows.
     pub(super) fn lost<'v>(
         &self,
         state: Option<EntityState>,
         since: impl Fn(usize) -> &'v [Version],
         base: Option<&Version>,
+        tracked: Option<&Columns>,
     ) -> Option<String> {
+        let is_pending = !matches!(state, None | Some(EntityState::Unchanged));
+        if is_pending && (tracked.is_none() || self.deleted.is_some()) {
+            return None;
+        }
         if let Some(index) = self.deleted
             && self.columns.is_empty()
             && since(index).iter().all(|version| version.columns.is_some())
@@ -105,7 +124,11 @@ impl Edits {
                 let stored = version.columns.as_ref().map(|columns| columns.get(*name).copied());
                 stored.is_some_and(|stored| stored.map(plain) == value.map(plain))
             };
-            if !since(*index).iter().any(has) && !base.is_some_and(has) {
+            let is_pending = is_pending
+                && tracked.is_some_and(|columns| {
+                    columns.get(*name).copied().map(plain) == value.map(plain)
+                });
+            if !is_pending && !since(*index).iter().any(has) && !base.is_some_and(has) {
                 return Some(format!("the row never had {name}={value:?}"));
             }
         }

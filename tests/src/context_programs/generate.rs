@@ -6,7 +6,8 @@ use fastrand::Rng;
 
 use super::faults::Fault;
 use super::steps::{
-    Act, Add, Attached, COLUMNS, Foreign, Mode, Program, Resolver, Save, Settings, Step, Values,
+    Act, Add, Attached, COLUMNS, Foreign, Hooks, Mode, Program, Resolver, Save, Settings, Step,
+    Values,
 };
 
 const OPTIONS: [MergeOption; 4] = [
@@ -23,6 +24,7 @@ const PROOFS: [Proof; 6] = [
     Proof::MatchingUpdate,
     Proof::Response,
 ];
+const MODES: [Mode; 4] = [Mode::Each, Mode::Each, Mode::Atomic, Mode::PerPartition];
 /// Short times, and times around the expiry of a request.
 const WAITS: [u64; 6] = [1, 60, 10 * 60, 20 * 60, 32 * 60, 45 * 60];
 const STEPS: usize = 30;
@@ -56,7 +58,11 @@ impl Program {
             has_ids: chance.bool(),
             proof: PROOFS[chance.usize(..PROOFS.len())],
             retries: [0, 0, 1, 3][chance.usize(..4)],
-            has_hook: chance.u8(..4) == 0,
+            hooks: match chance.u8(..8) {
+                0 => Hooks::Writing,
+                1 => Hooks::WritingAndReading,
+                _ => Hooks::None,
+            },
             ahead: if chance.u8(..4) == 0 { 14 * 60 } else { 0 },
         };
         let guess = vec![Guess::NotTracked; rows];
@@ -129,7 +135,7 @@ impl Draw {
                 if self.chance.bool() {
                     Step::Load(MergeOption::AppendOnly, None)
                 } else {
-                    Step::Find(row)
+                    Step::Find(row, MergeOption::AppendOnly)
                 }
             }
             Step::Update(row, _) if guess(row) == Guess::Deleted => {
@@ -141,7 +147,7 @@ impl Draw {
             step => step,
         };
         match &step {
-            Step::Add(row, ..) | Step::Attach(row, ..) | Step::Find(row) => {
+            Step::Add(row, ..) | Step::Attach(row, ..) | Step::Find(row, _) => {
                 self.guess[*row] = Guess::Tracked;
             }
             Step::Load(..) => self.guess.fill(Guess::Tracked),
@@ -176,7 +182,10 @@ impl Draw {
             38..40 => Step::Detach(row),
             40..43 => Step::Reset(row),
             43 => Step::Clear,
-            44..50 => Step::Find(row),
+            44..50 => {
+                let option = MergeOption::AppendOnly;
+                Step::Find(row, if self.one_in(3) { self.one_of(&OPTIONS) } else { option })
+            }
             50..53 => Step::Refresh(row, self.one_of(&OPTIONS)),
             53..63 => {
                 let option = self.one_of(&OPTIONS);
@@ -186,7 +195,9 @@ impl Draw {
                 };
                 Step::Load(option, columns)
             }
-            63..87 => Step::Save(self.save()),
+            63..86 => Step::Save(self.save()),
+            86 if self.chance.bool() => Step::Plan(self.one_of(&MODES)),
+            86 => Step::Fault(Fault::random(&mut self.chance)),
             87..95 => Step::Foreign(self.foreign()),
             _ => Step::Wait(self.one_of(&WAITS)),
         }
@@ -214,7 +225,7 @@ impl Draw {
             vec![]
         };
         Save {
-            mode: self.one_of(&[Mode::Each, Mode::Each, Mode::Atomic, Mode::PerPartition]),
+            mode: self.one_of(&MODES),
             continues: self.chance.bool(),
             replaces: self.one_in(7),
             missing_is_deleted: self.one_in(8),

@@ -10,7 +10,7 @@ use azure_table_client::{Confirmation, Operation};
 use super::Kind;
 use super::faults::Fault;
 use super::network::{Attempt, Log, Network};
-use super::reports::{Outcome, Saved};
+use super::reports::{Outcome, Result, Saved};
 use super::requests::Write;
 use super::steps::Resolver;
 
@@ -22,6 +22,8 @@ struct Open<'l> {
     content: &'l str,
     operation: Operation,
     attempts: Vec<(&'l Attempt, usize)>,
+    /// A report has a result of its entity.
+    is_named: bool,
 }
 
 impl Open<'_> {
@@ -43,6 +45,12 @@ impl Open<'_> {
             .any(|(it, at)| it.fault.is_some() && !it.writes[*at].is_under_an_etag())
     }
 
+    /// Whether the service refused each attempt, and no fault kept the response from the client: no doubt remained.
+    fn is_refused(&self) -> bool {
+        self.attempts.iter().all(|(it, _)| it.fault.is_none() && !it.deliveries.is_empty())
+            && !self.is_ever_applied()
+    }
+
     fn is_repeated(&self) -> bool {
         self.attempts.iter().any(|(it, _)| it.is_repeated)
     }
@@ -54,6 +62,8 @@ pub(super) struct Run {
     pub(super) saves: Vec<Saved>,
     /// Whether the client wrote ids.
     pub(super) has_ids: bool,
+    /// Whether the client reads rows back.
+    pub(super) reads_back: bool,
 }
 
 /// Returns the violations and the figures of a run.
@@ -62,8 +72,15 @@ pub(super) fn judge(run: &Run) -> (Vec<(Kind, String)>, Figures) {
     let mut violations = std::mem::take(&mut log.violations);
     let mut figures = Figures::new();
     for row in 0..run.network.rows() {
-        Judge { log: &log, row, violations: &mut violations, open: vec![], is_muddy: false }
-            .row(&run.saves);
+        Judge {
+            log: &log,
+            row,
+            violations: &mut violations,
+            open: vec![],
+            released: vec![],
+            is_muddy: false,
+        }
+        .row(&run.saves, run.reads_back);
     }
     for attempt in &log.attempts {
         check_application(attempt, &mut violations);
@@ -88,19 +105,40 @@ struct Judge<'l, 'v> {
     row: usize,
     violations: &'v mut Vec<(Kind, String)>,
     open: Vec<Open<'l>>,
+    /// Those of entities that the program released. A report may still tell what was found before.
+    released: Vec<Open<'l>>,
     /// A request of the row has ended as unknown, or was delivered twice: it may be applied later.
     is_muddy: bool,
 }
 
 impl Judge<'_, '_> {
-    fn row(&mut self, saves: &[Saved]) {
+    fn row(&mut self, saves: &[Saved], reads_back: bool) {
         for (number, saved) in saves.iter().enumerate() {
             if saved.released.contains(&self.row) {
                 // `detach` and `clear` end the duty to report (rule 8).
                 self.is_muddy |= !self.open.is_empty();
-                self.open.clear();
+                self.released.append(&mut self.open);
             }
             self.save(number, saved);
+        }
+        // All requests have expired, and the last saves met no fault.
+        let Some(last) = saves.last() else { return };
+        if last.states[self.row] != Some(EntityState::Unknown) {
+            // A save left each of these in doubt, and no later report tells its outcome.
+            for open in std::mem::take(&mut self.open).iter().filter(|open| !open.is_refused()) {
+                let text = format!("no report tells the outcome of {}", open.content);
+                self.violate(last, Kind::MissingFromReport, &text);
+            }
+        } else if reads_back {
+            self.violate(last, Kind::EndlessDoubt, "the outcome stays unknown");
+        }
+    }
+
+    /// A request whose outcome the client did not learn is in a report, also if it was not applied (rule 8).
+    fn check_named(&mut self, saved: &Saved, open: &Open<'_>) {
+        if !open.is_named && !open.is_refused() {
+            let text = format!("no report names the row of {}", open.content);
+            self.violate(saved, Kind::MissingFromReport, &text);
         }
     }
 
@@ -122,59 +160,71 @@ impl Judge<'_, '_> {
                         content: &write.content,
                         operation: write.operation,
                         attempts: vec![(attempt, at)],
+                        is_named: false,
                     }),
                 }
             }
         }
+        self.open.iter_mut().for_each(|open| open.is_named |= !results.is_empty());
         self.is_muddy |= self.open.iter().any(|open| open.is_repeated() || open.can_arrive_again());
         self.check_conflict(saved, was_open, number);
 
         // The service's own responses and ids first: only a request that was applied has them.
-        let confirmed = results.iter().filter_map(|result| match result.outcome {
-            Outcome::Applied(confirmation) => Some((result.operation, confirmation)),
-            _ => None,
-        });
-        let (compared, proved): (Vec<_>, Vec<_>) =
-            confirmed.partition(|(_, it)| *it == Confirmation::Comparison);
-        for (operation, confirmation) in proved.into_iter().chain(compared) {
-            self.applied((number, saved), operation, confirmation);
+        for confirmation in
+            [Confirmation::Response, Confirmation::WriteId, Confirmation::Comparison]
+        {
+            let is_so = |result: &&&Result| result.outcome == Outcome::Applied(confirmation);
+            for result in results.iter().filter(is_so) {
+                self.applied((number, saved), result, confirmation);
+            }
         }
 
-        let is_unknown = results.iter().any(|result| result.outcome == Outcome::Unknown);
-        let denied = results.iter().find_map(|result| match result.outcome {
-            Outcome::NotApplied { name, .. } => Some(name),
+        let unknown = results.iter().filter(|result| result.outcome == Outcome::Unknown).count();
+        let denied = results.iter().filter_map(|result| match result.outcome {
+            Outcome::NotApplied { name, .. } => Some((result.operation, name)),
             _ => None,
         });
+        let denied: Vec<_> = denied.collect();
         let is_in_doubt = saved.states[self.row] == Some(EntityState::Unknown);
-        if is_unknown {
-            // One result covers all open requests of the entity. A request can stay unknown for good (rule 8): then the
-            // entity is no longer in doubt.
-            if !is_in_doubt {
-                self.is_muddy |= !self.open.is_empty();
-                self.open.clear();
-            }
+        if unknown > 0 {
+            // A request can stay unknown for good (rule 8): then the entity is no longer in doubt, or in doubt about a later
+            // request, which has a result of its own.
+            let ended = if is_in_doubt {
+                (unknown - 1).min(self.open.len().saturating_sub(1))
+            } else {
+                self.open.len()
+            };
+            self.is_muddy |= ended > 0;
+            self.open.drain(..ended);
             return;
         }
         // A save that sends nothing, because it cannot be planned, leaves the requests of earlier saves as they are.
         if saved.requests == 0 {
             return;
         }
-        let mut missing = vec![];
-        self.open.retain(|open| {
+        let (mut missing, mut ended) = (vec![], vec![]);
+        for open in std::mem::take(&mut self.open) {
             let is_own = open.attempts.iter().any(|(attempt, _)| attempt.save == Some(number));
             // A dropped save may not have come to the requests of earlier saves.
             if saved.is_dropped && !is_own {
-                return true;
+                self.open.push(open);
+                continue;
             }
             // A false report that no client can avoid: a proxy delivered the request twice (outcomes.md).
             if open.is_ever_applied() && !open.is_repeated() {
-                missing.push(open.content.to_owned());
+                missing.push((open.operation, open.content.to_owned()));
+            } else if is_in_doubt && !open.is_ever_applied() {
+                self.open.push(open);
+            } else {
+                ended.push(open);
             }
-            is_in_doubt && !open.is_ever_applied()
-        });
-        for content in missing {
-            match denied {
-                Some(name) => {
+        }
+        for open in ended {
+            self.check_named(saved, &open);
+        }
+        for (operation, content) in missing {
+            match denied.iter().find(|denied| denied.0 == operation) {
+                Some((_, name)) => {
                     let text = format!("{name}, but it was applied: {content}");
                     self.violate(saved, Kind::FalselyNotApplied, &text);
                 }
@@ -196,26 +246,35 @@ impl Judge<'_, '_> {
     fn applied(
         &mut self,
         (number, saved): (usize, &Saved),
-        operation: Operation,
+        result: &Result,
         confirmation: Confirmation,
     ) {
+        let operation = result.operation;
         // A resolver can turn an update into an insert, and the other way round.
         let is_resolved = saved.save.resolver != Resolver::None;
         let is_same = |open: &&Open<'_>| is_resolved || open.operation == operation;
         let is_missing = |open: &Open<'_>| {
-            let mut deliveries = open.attempts.iter().flat_map(|(it, _)| &it.deliveries);
+            let mut times = open.attempts.iter().map(|(attempt, _)| attempt.time);
             saved.save.missing_is_deleted
                 && operation == Operation::Delete
-                && deliveries.any(|delivery| delivery.status == 404)
+                && times.any(|time| {
+                    let mut versions = self.log.rows.during(self.row, time, saved.end);
+                    versions.any(|version| version.columns.is_none())
+                })
         };
         // The requests of this save first: a response is about them, and a doubt about an earlier one stays a doubt.
         let is_proved =
             |open: &Open<'_>| is_same(&open) && (open.applied_until(saved.end) || is_missing(open));
         let is_own = |open: &Open<'_>| open.attempts.iter().any(|(it, _)| it.save == Some(number));
-        let once = |open: &Open<'_>| is_proved(open) && is_own(open) && !open.is_repeated();
-        let at = self.open.iter().position(once);
-        let at = at.or_else(|| self.open.iter().position(|open| is_proved(open) && is_own(open)));
-        let at = at.or_else(|| self.open.iter().position(is_proved));
+        let fit = |open: &Open<'_>| {
+            let is_version = self.is_version_of(open, result);
+            let is_operation = open.operation == operation;
+            let is_applied = open.applied_until(saved.end);
+            (is_applied, is_version, is_operation, is_own(open), !open.is_repeated())
+        };
+        let proved = self.open.iter().enumerate().filter(|(_, open)| is_proved(open));
+        // The first one of those that fit best.
+        let at = proved.rev().max_by_key(|(_, open)| fit(open)).map(|(at, _)| at);
         let at = at.or_else(|| {
             // For a comparison, the state was there when the row was read. Another program may have written it.
             let is_there = |open: &Open<'_>| {
@@ -228,7 +287,12 @@ impl Judge<'_, '_> {
             self.open.iter().position(|open| is_compared && is_same(&open) && is_there(open))
         });
         if let Some(at) = at {
-            self.open.remove(at);
+            let open = self.open.remove(at);
+            self.check_etag(saved, result, confirmation, &open);
+            return;
+        }
+        if let Some(at) = self.released.iter().position(|open| open.applied_until(saved.end)) {
+            self.released.remove(at);
             return;
         }
         let text = format!("{operation} reported as applied ({confirmation:?})");
@@ -239,6 +303,31 @@ impl Judge<'_, '_> {
             }
             None => self.violate(saved, Kind::FalselyApplied, &text),
         }
+    }
+
+    /// The ETag of a result is that of a version of the row, and after a response that of the version that the request left.
+    fn check_etag(
+        &mut self,
+        saved: &Saved,
+        result: &Result,
+        confirmation: Confirmation,
+        open: &Open<'_>,
+    ) {
+        let Some(etag) = &result.etag else { return };
+        let version = self.log.rows.version(self.row, etag);
+        let is_response = confirmation == Confirmation::Response;
+        if version.is_none() || (is_response && !self.is_version_of(open, result)) {
+            let text = format!("{etag} is the version {version:?}, sent was {}", open.content);
+            self.violate(saved, Kind::WrongETag, &text);
+        }
+    }
+
+    /// Whether the ETag of a result is of a version that the request left.
+    fn is_version_of(&self, open: &Open<'_>, result: &Result) -> bool {
+        let Some(etag) = &result.etag else { return true };
+        let Some(version) = self.log.rows.version(self.row, etag) else { return false };
+        let mut deliveries = open.attempts.iter().flat_map(|(attempt, _)| &attempt.deliveries);
+        deliveries.any(|delivery| delivery.is_applied && delivery.time == version.time)
     }
 
     /// A conflict needs another program. A doubt, a late copy, or an entity of which some columns are not known can look like

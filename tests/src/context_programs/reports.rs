@@ -13,6 +13,8 @@ pub(super) struct Result {
     pub(super) row: usize,
     pub(super) operation: Operation,
     pub(super) outcome: Outcome,
+    /// The ETag of a write that was applied.
+    pub(super) etag: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +69,11 @@ pub(super) fn results(report: &SaveReport) -> Vec<Result> {
             }
             other => panic!("an outcome that the oracle does not know: {other:?}"),
         };
-        Some(Result { row, operation: result.operation, outcome })
+        let etag = match &result.outcome {
+            WriteOutcome::Applied { etag: Some(etag), .. } => Some(etag.to_string()),
+            _ => None,
+        };
+        Some(Result { row, operation: result.operation, outcome, etag })
     };
     report.results.iter().filter_map(of).collect()
 }

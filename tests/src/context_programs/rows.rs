@@ -103,7 +103,7 @@ impl Rows {
         end: u64,
     ) -> impl Iterator<Item = &Version> {
         let versions = &self.versions[row];
-        let first = versions.iter().rposition(|version| version.time <= start).unwrap_or(0);
+        let first = versions.iter().rposition(|version| version.time < start).unwrap_or(0);
         versions[first..].iter().take_while(move |version| version.time <= end)
     }
 

@@ -1,22 +1,24 @@
 //! Carries out a program on a context, and records what the program learns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use azure_table_client::context::{EntityState, TableContext};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, IfMatch, RetryPolicy};
+use azure_table_client::{DynamicEntity, IfMatch, Proof, RetryPolicy};
 use tokio::time::sleep;
 
 use super::edits::Edits;
+use super::faults::Fault;
 use super::network::{Network, Wire};
 use super::oracle::{self, Run};
 use super::reports::Saved;
-use super::requests::HOOK;
+use super::requests::{HOOK, plain};
 use super::rows::{TABLE, columns_of};
-use super::steps::{Program, Save};
+use super::steps::{Hooks, Program, Save};
+use super::trace::trace;
 use super::{Kind, Lie};
 use crate::chaos::MachineClock;
 
@@ -32,24 +34,42 @@ pub(super) struct Runner {
     pub(super) edits: Vec<Edits>,
     pub(super) saves: Vec<Saved>,
     pub(super) released: Vec<usize>,
+    /// The fault of the next step.
+    pub(super) fault: Option<Fault>,
     pub(super) step: usize,
     /// Falsifies the reports.
     pub(super) lie: Option<Lie>,
 }
 
+/// What a hook does to an entity.
+fn change(entity: &mut DynamicEntity, change: fn(i32) -> i32) {
+    if let Some(Ok(value)) = entity.get::<i32>("C") {
+        entity.set("C", change(value));
+    }
+}
+
 /// Runs a program and judges it.
 pub(super) fn run(program: &Program, lie: Option<Lie>) -> (Vec<(Kind, String)>, oracle::Figures) {
+    match carry_out(program, lie) {
+        Ok(run) => oracle::judge(&run),
+        Err(panic) => (vec![(Kind::Panic, panic)], oracle::Figures::default()),
+    }
+}
+
+/// Runs a program and returns what happened.
+pub(super) fn traced(program: &Program) -> String {
+    carry_out(program, None).map(|run| trace(&run)).unwrap_or_default()
+}
+
+fn carry_out(program: &Program, lie: Option<Lie>) -> Result<Run, String> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build().unwrap();
     let run = std::panic::AssertUnwindSafe(|| runtime.block_on(Runner::run(program, lie)));
-    match std::panic::catch_unwind(run) {
-        Ok(run) => oracle::judge(&run),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            (vec![(Kind::Panic, text.unwrap_or_default())], oracle::Figures::default())
-        }
-    }
+    std::panic::catch_unwind(run).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        text.unwrap_or_default()
+    })
 }
 
 impl Runner {
@@ -73,12 +93,11 @@ impl Runner {
             .proof(settings.proof);
         let builder = if settings.has_ids { builder.write_id_column("WriteId") } else { builder };
         let mut ctx = TableContext::new(&builder.build().unwrap());
-        if settings.has_hook {
-            ctx.on_writing(|entity| {
-                if let Some(Ok(value)) = entity.get::<i32>("C") {
-                    entity.set("C", value % HOOK + HOOK);
-                }
-            });
+        if settings.hooks != Hooks::None {
+            ctx.on_writing(|entity| change(entity, |value| plain(value) + HOOK));
+        }
+        if settings.hooks == Hooks::WritingAndReading {
+            ctx.on_reading(|entity| change(entity, plain));
         }
         let mut runner = Self {
             network,
@@ -87,11 +106,13 @@ impl Runner {
             edits: vec![Edits::default(); rows],
             saves: vec![],
             released: vec![],
+            fault: None,
             step: 0,
             lie,
         };
         for step in &program.steps {
-            runner.network.begin(None, &[], &[]);
+            let fault = runner.fault.take().map(|fault| (0, fault));
+            runner.network.begin(None, fault.as_slice(), &[]);
             runner.take(step).await;
             runner.observe();
             runner.step += 1;
@@ -104,7 +125,12 @@ impl Runner {
             runner.observe();
         }
         sleep(SETTLING).await;
-        Run { network: runner.network, saves: runner.saves, has_ids: settings.has_ids }
+        Run {
+            network: runner.network,
+            saves: runner.saves,
+            has_ids: settings.has_ids,
+            reads_back: settings.proof != Proof::Response,
+        }
     }
 
     pub(super) fn entity(&self, row: usize) -> DynamicEntity {
@@ -175,23 +201,24 @@ impl Runner {
             let changed = table.entry(key).map(|entry| entry.changed()).unwrap_or_default();
             let changed: Vec<_> = changed.into_iter().map(str::to_owned).collect();
             let is_known = matches!(state, Some(EntityState::Unchanged | EntityState::Modified));
-            if let Some(etag) = &etag
+            let tracked = self.tracked(row).map(|entity| columns_of(&entity));
+            if let (Some(etag), Some(tracked)) = (&etag, &tracked)
                 && is_known
                 && !self.edits[row].is_partly_known
-                && let Some(tracked) = self.tracked(row)
             {
-                self.compare(row, etag, &changed, &columns_of(&tracked));
+                self.compare(row, etag, &changed, tracked);
             }
-            if matches!(state, None | Some(EntityState::Unchanged)) {
-                let lost = {
-                    let log = self.network.log();
-                    let base = etag.as_deref().and_then(|etag| log.rows.version(row, etag));
-                    self.edits[row].lost(state, |index| log.rows.since(row, index), base)
-                };
-                if let Some(lost) = lost {
-                    let is = state.map_or("forgotten".to_owned(), |state| state.to_string());
-                    self.violate(Kind::LostEdit, &format!("row {row} is {is}, and {lost}"));
-                }
+            let lost = {
+                let log = self.network.log();
+                let base = etag.as_deref().and_then(|etag| log.rows.version(row, etag));
+                let since = |index| log.rows.since(row, index);
+                self.edits[row].lost(state, since, base, tracked.as_ref())
+            };
+            if let Some(lost) = &lost {
+                let is = state.map_or("forgotten".to_owned(), |state| state.to_string());
+                self.violate(Kind::LostEdit, &format!("row {row} is {is}, and {lost}"));
+            }
+            if lost.is_some() || matches!(state, None | Some(EntityState::Unchanged)) {
                 self.edits[row].forget();
             }
         }
@@ -201,13 +228,13 @@ impl Runner {
     fn compare(&self, row: usize, etag: &str, changed: &[String], tracked: &BTreeMap<String, i32>) {
         let version = self.network.log().rows.version(row, etag).cloned();
         let Some(stored) = version.and_then(|version| version.columns) else { return };
-        let plain = |value: Option<&i32>| value.map(|value| super::requests::plain(*value));
-        for (name, value) in tracked {
-            if !changed.contains(name) && plain(Some(value)) != plain(stored.get(name)) {
-                let stored = stored.get(name);
-                let text = format!(
-                    "row {row} is tracked with {name}={value} at the version with {stored:?}"
-                );
+        let plain = |value: Option<&i32>| value.map(|value| plain(*value));
+        let names: BTreeSet<_> = tracked.keys().chain(stored.keys()).collect();
+        for name in names {
+            let (tracked, stored) = (tracked.get(name), stored.get(name));
+            if !changed.contains(name) && plain(tracked) != plain(stored) {
+                let text = format!("row {row} is tracked with {name}={tracked:?}");
+                let text = format!("{text} at the version with {stored:?}");
                 self.violate(Kind::WrongBase, &text);
             }
         }

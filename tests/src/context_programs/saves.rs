@@ -47,6 +47,17 @@ impl<F: Future> Future for Limited<F> {
     }
 }
 
+impl Mode {
+    /// The options of a save in this way.
+    pub(super) fn options(self) -> SaveOptions {
+        match self {
+            Self::Each => SaveOptions::each(),
+            Self::Atomic => SaveOptions::atomic(),
+            Self::PerPartition => SaveOptions::per_partition(),
+        }
+    }
+}
+
 /// The conflicts that a resolver has decided.
 type Decided = Arc<Mutex<Vec<(usize, Resolution)>>>;
 
@@ -59,12 +70,7 @@ impl Runner {
         self.network.log().shows_reads = is_silent;
         let conflicts = Decided::default();
         let resolver = self.resolver(save.resolver, &conflicts);
-        let options = match save.mode {
-            Mode::Each => SaveOptions::each(),
-            Mode::Atomic => SaveOptions::atomic(),
-            Mode::PerPartition => SaveOptions::per_partition(),
-        };
-        let options = options.on_conflict(resolver);
+        let options = save.mode.options().on_conflict(resolver);
         let options = if save.continues { options.continue_on_error() } else { options };
         let options = if save.replaces { options.replace_on_update() } else { options };
         let options = if save.missing_is_deleted { options.missing_is_deleted() } else { options };

@@ -1,6 +1,6 @@
 //! The smallest program that still has a violation of the same kind.
 
-use super::steps::{Program, Resolver, Save, Step};
+use super::steps::{Hooks, Program, Resolver, Save, Step};
 use super::{Failure, Kind, run};
 
 /// Leaves out steps, faults and options while the violation stays.
@@ -13,7 +13,8 @@ pub(super) fn shrink(program: &Program, kind: Kind) -> Failure {
         let Some((violation, smaller)) = found else { break };
         (program, text) = (smaller, violation);
     }
-    Failure { kind, text, program }
+    let trace = run::traced(&program);
+    Failure { kind, text, program, trace }
 }
 
 fn violation(program: &Program, kind: Kind) -> Option<String> {
@@ -66,7 +67,10 @@ fn candidates(program: &Program) -> Vec<Program> {
     if rows > 1 && !program.steps.iter().any(|step| step.names(rows - 1)) {
         add(&|it| drop(it.start.pop()));
     }
-    add(&|it| it.settings.has_hook = false);
+    add(&|it| it.settings.hooks = Hooks::None);
+    if program.settings.hooks == Hooks::WritingAndReading {
+        add(&|it| it.settings.hooks = Hooks::Writing);
+    }
     add(&|it| it.settings.retries = 0);
     add(&|it| it.settings.ahead = 0);
     add(&|it| it.settings.has_ids = false);

@@ -38,10 +38,21 @@ pub(super) struct Settings {
     pub(super) proof: Proof,
     /// The retries of each call.
     pub(super) retries: u32,
-    /// Whether a hook changes the column `C` of each request.
-    pub(super) has_hook: bool,
+    /// Whether hooks change the column `C`.
+    pub(super) hooks: Hooks,
     /// The seconds by which the clock of the client is ahead: with 14 minutes, its requests expire only 29 minutes later.
     pub(super) ahead: i64,
+}
+
+/// The hooks of a program, which change the column `C`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hooks {
+    /// No hook.
+    None,
+    /// The values of each request.
+    Writing,
+    /// The values of each request, and those of each row back.
+    WritingAndReading,
 }
 
 /// The write of an entity that is added.
@@ -156,18 +167,29 @@ pub(super) enum Step {
     Reset(usize),
     /// Forgets all entities.
     Clear,
-    /// Finds the entity by its key.
-    Find(usize),
+    /// Finds the entity by its key, in a context with this merge option.
+    Find(usize, MergeOption),
     /// Refreshes the entity.
     Refresh(usize, MergeOption),
     /// Reads all rows, or some columns of them.
     Load(MergeOption, Option<Vec<&'static str>>),
+    /// Looks at the requests of a save.
+    Plan(Mode),
+    /// The first request of the next step, unless it saves, meets this fault.
+    Fault(Fault),
     /// Saves.
     Save(Save),
     /// Another program writes.
     Foreign(Foreign),
     /// This number of seconds passes.
     Wait(u64),
+}
+
+impl Program {
+    /// The seed that the program was drawn from.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
 }
 
 impl Step {
@@ -180,11 +202,11 @@ impl Step {
             | Self::Delete(it)
             | Self::Detach(it)
             | Self::Reset(it)
-            | Self::Find(it)
+            | Self::Find(it, _)
             | Self::Refresh(it, _)
             | Self::Foreign(Foreign { row: it, .. }) => *it == row,
             Self::Save(save) => save.during.iter().any(|(_, foreign)| foreign.row == row),
-            Self::Clear | Self::Load(..) | Self::Wait(_) => false,
+            Self::Clear | Self::Load(..) | Self::Plan(_) | Self::Fault(_) | Self::Wait(_) => false,
         }
     }
 }
@@ -217,10 +239,12 @@ impl fmt::Display for Step {
             Self::Detach(row) => write!(f, "detach {row}"),
             Self::Reset(row) => write!(f, "reset {row}"),
             Self::Clear => f.write_str("clear"),
-            Self::Find(row) => write!(f, "find {row}"),
+            Self::Find(row, option) => write!(f, "find {row} {option:?}"),
             Self::Refresh(row, option) => write!(f, "refresh {row} {option:?}"),
             Self::Load(option, None) => write!(f, "load {option:?}"),
             Self::Load(option, Some(columns)) => write!(f, "load {option:?} select {columns:?}"),
+            Self::Plan(mode) => write!(f, "plan {mode:?}"),
+            Self::Fault(fault) => write!(f, "next request: {fault:?}"),
             Self::Save(save) => write!(f, "{save}"),
             Self::Foreign(foreign) => write!(f, "other program: {foreign}"),
             Self::Wait(seconds) => write!(f, "{seconds} seconds pass"),

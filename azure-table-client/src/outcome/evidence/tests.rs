@@ -145,7 +145,7 @@ mod rules {
     fn decide(parts: &[(&str, Option<u128>)], found: Vec<Option<Found>>, proof: Proof) -> Verdict {
         let (request, rows) = (request(parts), rows(found));
         let writes = writes(&request);
-        judge(evidence(&writes, &rows), proof).verdict
+        judge(evidence(&writes, &rows), proof)
     }
 
     const MATCHES: Verdict = matches(false);
@@ -168,11 +168,7 @@ mod rules {
             let (request, rows) = (request(&parts), rows(found));
             let writes = writes(&request);
             let evidence = Evidence { write_id: None, ..evidence(&writes, &rows) };
-            assert_eq!(
-                judge(evidence, Proof::WriteId).verdict,
-                matches(lacks_write_id),
-                "{parts:?}"
-            );
+            assert_eq!(judge(evidence, Proof::WriteId), matches(lacks_write_id), "{parts:?}");
         }
     }
 
@@ -252,7 +248,7 @@ mod rules {
         let writes = writes(&request);
         let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
         let evidence = evidence(&writes, &rows);
-        let of = |evidence| judge(evidence, Proof::default()).verdict;
+        let of = |evidence| judge(evidence, Proof::default());
         assert_eq!(of(evidence), UNKNOWN);
         let fenced = OpenWrite { is_fenced: true, ..OpenWrite::default() };
         assert_eq!(of(Evidence { is_expired: true, ..evidence }), Verdict::NotApplied);

@@ -86,6 +86,37 @@ async fn a_proved_update_is_reported_beside_a_throttled_transaction() {
     }
 }
 
+/// Scenario 3: `A` was written in a transaction with another row, whose outcome is reported too.
+#[tokio::test(start_paused = true)]
+async fn a_proved_transaction_is_reported_beside_a_change_of_its_member() {
+    for second in [Second::MeetsOtherProgram, Second::MeetsServerBusy] {
+        for mode in MODES {
+            let what = format!("{second:?}, {:?}", mode());
+            let (mock, transport, mut ctx) = stage(true).await;
+            other_program(&mock, &[("A", 1), ("B", 1)]).await;
+            ctx.table_named::<DynamicEntity>("Blogs").find(KEY).await.unwrap().unwrap();
+            ctx.table_named("Blogs").update(&row(&[("A", 50), ("B", 1)])).unwrap();
+            ctx.table_named("Blogs").add(&DynamicEntity::new(KEY.0, "2").with("A", 5)).unwrap();
+            let foreign: &[_] =
+                if second == Second::MeetsOtherProgram { &[("X", 99)] } else { &[] };
+            transport.play(on(is_write, in_turn([applied_without_response(&mock, foreign)])));
+            dropped_save(&mut ctx, SaveOptions::atomic()).await;
+            assert_eq!(mock.row_count("Blogs"), Some(2), "{what}");
+
+            ctx.table_named("Blogs").update(&row(&[("A", 50), ("B", 2)])).unwrap();
+            if second == Second::MeetsServerBusy {
+                mock.faults().add(Fault::busy().on_writes());
+            }
+            let report = report(ctx.save_changes_with(mode().continue_on_error()).await);
+            let of_b = column(&mock, "B") == Some(2);
+            assert_eq!(applied(&report, "2"), 1, "{what}: {report:#?}");
+            assert_eq!(applied(&report, KEY.1), 1 + usize::from(of_b), "{what}: {report:#?}");
+            let is_other = second == Second::MeetsOtherProgram;
+            assert!(!is_other || column(&mock, "X") == Some(99), "{what}");
+        }
+    }
+}
+
 /// Who deletes row 1 after the saves were dropped.
 #[derive(Debug, Clone, Copy)]
 enum DeletedBy {
