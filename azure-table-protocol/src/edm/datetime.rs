@@ -182,7 +182,7 @@ impl EdmDateTime {
     /// is less than all stored times.
     pub fn parse_literal(text: &str) -> Result<Self, DateTimeError> {
         let ticks = Self::lenient_ticks(text)?;
-        if ticks < 0 || ticks > MAX_TICKS {
+        if !(0..=MAX_TICKS).contains(&ticks) {
             return Err(DateTimeError::OutOfRange);
         }
         Ok(Self(ticks))

@@ -181,9 +181,10 @@ pub(crate) async fn another_type_never_equals(target: &Target) {
         &[("Rating gt 1.2", &["double"]), ("Rating eq '3'", &["text"]), ("Rating eq true", &[])],
     )
     .await;
-    let (widened, less): (&[_], &[_]) = match target.orders_types() {
-        true => (&["double", "int64"], &["double", "int32", "int64"]),
-        false => (&["int64"], &[]),
+    let (widened, less): (&[_], &[_]) = if target.orders_types() {
+        (&["double", "int64"], &["double", "int32", "int64"])
+    } else {
+        (&["int64"], &[])
     };
     check(&table, &[("Rating eq 3L", widened), ("Rating lt ''", less)]).await;
     table.delete_table().await.unwrap();
