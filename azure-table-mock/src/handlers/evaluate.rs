@@ -325,7 +325,7 @@ mod tests {
         assert!(!matches("Missing") && matches("not Missing"));
     }
 
-    /// CloudStub has a table of all pairs of types, made with the service.
+    /// The tests of `CloudStub` have a table of all pairs of types, made with the service.
     #[test]
     fn a_property_of_another_type_is_less_than_the_literal() {
         let literals = [
