@@ -4,7 +4,7 @@
 //! The program `azure-table-emulator` calls [`run`], and so does `azure-table serve`. Tests in Rust need neither:
 //! they start the service in memory with `MockTableService`.
 //!
-//! Each module uses only modules to its left: `(control_token, folder, limits, options, socket) <- (body, log, oauth, stream, tls)
+//! Each module uses only modules to its left: `(control_token, folder, limits, options, socket, structs) <- (body, log, oauth, stream, tls)
 //! <- (accounts, health, start) <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
@@ -28,6 +28,8 @@ mod shared;
 mod socket;
 mod start;
 mod stream;
+#[doc(hidden)]
+pub mod structs;
 mod tls;
 
 use std::ffi::OsString;

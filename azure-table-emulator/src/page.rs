@@ -15,7 +15,6 @@ mod guard;
 mod html;
 mod requests;
 mod rows;
-mod rust;
 mod tables;
 mod values;
 mod view;

@@ -22,7 +22,7 @@ use super::rate::Rate;
 Examples:
   azure-table schema Blogs --sample all
   azure-table schema Blogs --rust > src/blogs.rs
-  azure-table schema Blogs --check src/blogs.rs")]
+  azure-table schema Blogs --check tests/schema/Blog.txt")]
 pub(crate) struct Schema {
     /// Name of the table
     pub(crate) table: String,
@@ -40,16 +40,12 @@ pub(crate) struct Schema {
     /// a Guid needs the crate uuid.
     #[arg(long, conflicts_with_all = ["check", "output"])]
     pub(crate) rust: bool,
-    /// Print the rows that a struct cannot read: of a Rust file (.rs), or of a snapshot of the schema guard
+    /// Print the rows that the struct of this snapshot cannot read
     ///
-    /// Exit code 3 if there are such rows. The command reads the items with a derive of azure-table-client in the Rust file,
-    /// without a compiler: it refuses types that are not in the file and that it does not know, and notes parts that it does
-    /// not check, such as keys of several fields and fields with a codec of their own.
+    /// A test of a program writes the snapshot: `SchemaGuard::of::<Blog>()` of azure-table-patterns. Exit code 3 if there are
+    /// such rows. The command notes what it does not check, such as keys of several fields and fields with a codec of their own.
     #[arg(long, value_name = "FILE")]
     pub(crate) check: Option<PathBuf>,
-    /// The struct or enum of the Rust file [default: the one with the name of the table, or the only one]
-    #[arg(long, value_name = "NAME", requires = "check")]
-    pub(crate) entity: Option<String>,
     /// Form of the columns, or of the rows that cannot be read
     #[arg(long, short, value_enum, default_value_t = Lines::Text)]
     pub(crate) output: Lines,

@@ -1,10 +1,8 @@
-//! `schema`: the columns of a table, as a list or as Rust structs, and the rows that a struct cannot read.
+//! `schema`: the columns of a table, as a list or as Rust structs, and the rows that a snapshot of the schema guard does not fit.
 
 mod check;
-mod identifiers;
 mod kinds;
 mod profile;
-mod rename;
 mod report;
 mod rust;
 

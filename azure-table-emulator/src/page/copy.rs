@@ -8,8 +8,9 @@ use super::html::Html;
 use super::rows::{self, time};
 use super::values::shown;
 use super::view::View;
-use super::{Page, Reply, rust};
+use super::{Page, Reply};
 use crate::accounts::Served;
+use crate::structs;
 
 /// The formats of a copy, and their labels.
 pub(super) const FORMATS: [(&str, &str); 3] =
@@ -41,7 +42,7 @@ pub(super) async fn page(account: &Served, table: &str, fields: &Fields) -> Opti
 
 fn text(format: &str, table: &str, rows: &[DynamicEntity]) -> Result<String, Error> {
     match format {
-        "rust" => Ok(rust::text(table, rows)),
+        "rust" => Ok(structs::of_rows(table, rows)),
         "odata" => {
             let rows: Result<Vec<_>, _> = rows.iter().map(DynamicEntity::to_json).collect();
             Ok(list(&rows?))

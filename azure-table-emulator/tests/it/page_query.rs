@@ -103,7 +103,7 @@ async fn rows_are_copied_and_exported() {
     assert!(odata.contains("&quot;First@odata.type&quot;:&quot;Edm.Int64&quot;"), "{odata}");
     let rust = server.text(&format!("{BLOGS}/copy?as=rust")).await;
     assert!(
-        rust.contains("pub struct Blog {") && rust.contains("pub first: Option&lt;i64&gt;,"),
+        rust.contains("pub struct BlogsRow {") && rust.contains("pub first: Option&lt;i64&gt;,"),
         "{rust}"
     );
     let reply = server.get(&format!("{BLOGS}/export?filter=Rating+eq+3")).await;

@@ -1,14 +1,8 @@
-//! `--check`: the rows that a struct or a snapshot of the schema guard cannot read.
+//! `--check`: the rows that the struct of a snapshot of the schema guard cannot read.
 
-mod attributes;
-mod definition;
-mod entity;
 mod form;
-mod items;
-mod property;
 mod reader;
 mod several;
-mod types;
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +25,7 @@ pub(super) async fn run(
     scan: Scan,
     globals: &Globals,
 ) -> Result<()> {
-    let reader = Reader::new(schema_of(file, args)?)
+    let reader = Reader::new(schema_of(file)?)
         .map_err(|problem| Failure::usage(format!("{}: {problem}", file.display())))?;
     for limit in reader.limits() {
         note(globals, &format!("note: {limit}"));
@@ -53,20 +47,13 @@ pub(super) async fn run(
     conclude(end, unreadable, globals)
 }
 
-/// Reads a Rust file or a snapshot.
-fn schema_of(file: &Path, args: &Arguments) -> Result<Schema> {
+/// Reads a snapshot.
+fn schema_of(file: &Path) -> Result<Schema> {
     let text = fs::read_to_string(file).map_err(|error| Failure::file("read", file, error))?;
-    let is_rust = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rs"));
-    let schema = if is_rust {
-        definition::schema(&text, &args.table, args.entity.as_deref())
-    } else if args.entity.is_some() {
-        Err("--entity is for a Rust file (.rs)".to_owned())
-    } else {
-        text.parse::<Snapshot>().map(Schema::from).map_err(|error| {
-            format!("neither a Rust file (.rs) nor a snapshot of the schema guard: {error}")
-        })
-    };
-    schema.map_err(|problem| Failure::usage(format!("{}: {problem}", file.display())))
+    text.parse::<Snapshot>().map(Schema::from).map_err(|error| {
+        let file = file.display();
+        Failure::usage(format!("{file}: not a snapshot of the schema guard: {error}"))
+    })
 }
 
 fn line(key: &EntityKey, problem: &Problem, lines: Lines) -> String {

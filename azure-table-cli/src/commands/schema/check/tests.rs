@@ -1,6 +1,5 @@
 //! The derive and `--check` read the same rows.
 
-mod printed;
 mod structs;
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
@@ -10,13 +9,11 @@ use azure_table_client::{DynamicEntity, TableEntity};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use uuid::Uuid;
 
-use super::{Reader, Snapshot, definition};
+use super::{Reader, Snapshot};
 use structs::{
     Address, Any, Attributes, Collected, Color, Item, Keys, Level, MoreKeys, Name, Open, Parts,
     Photo, Place, Post, Ratio, Several, Types,
 };
-
-const FILE: &str = include_str!("tests/structs.rs");
 
 fn values() -> Vec<EdmValue> {
     let texts = [
@@ -89,16 +86,10 @@ fn midnight() -> DateTime<Utc> {
     "2009-04-14T00:00:00Z".parse().unwrap()
 }
 
-/// Changes each column and each key of a row to each value, and compares the derive with both readers.
-fn compare<E: TableEntity>(name: &str, entity: &E) {
+/// Changes each column and each key of a row to each value, and compares the derive with the reader of its snapshot.
+fn compare<E: TableEntity>(entity: &E) {
     let snapshot: Snapshot = Snapshot::of::<E>().to_string().parse().unwrap();
-    let of_file = definition::schema(FILE, "", Some(name)).unwrap();
-    for schema in [of_file, snapshot.into()] {
-        compare_schema(schema, entity);
-    }
-}
-
-fn compare_schema<E: TableEntity>(schema: Schema, entity: &E) {
+    let schema: Schema = snapshot.into();
     let mut names: Vec<_> = vec!["Unknown".to_owned(), "Kind".to_owned()];
     let kinds = schema.kinds.iter().flat_map(|kinds| &kinds.list).map(|(_, kind)| kind);
     for property in std::iter::once(&schema).chain(kinds).flat_map(|schema| &schema.properties) {
@@ -191,144 +182,75 @@ fn types() -> Types {
 
 #[test]
 fn all_types() {
-    compare("Types", &types());
+    compare(&types());
 }
 
 #[test]
 fn attributes_of_properties() {
-    compare(
-        "Attributes",
-        &Attributes {
-            id: 7,
-            text: "a".into(),
-            with_default: 1,
-            tolerant: Color::Red,
-            maybe: Some(1),
-            demanded: Some(true),
-            wide: 1,
-            loose: Some(Uuid::nil()),
-            large: 1,
-            size: Some(1),
-            small: 1,
-            list: vec![1],
-            padded: 5,
-        },
-    );
-    compare(
-        "Collected",
-        &Collected {
-            p: Descending(5),
-            r: midnight().date_naive(),
-            n: 1,
-            exact: Some(1),
-            others: vec![],
-            errors: vec![],
-        },
-    );
+    compare(&Attributes {
+        id: 7,
+        text: "a".into(),
+        with_default: 1,
+        tolerant: Color::Red,
+        maybe: Some(1),
+        demanded: Some(true),
+        wide: 1,
+        loose: Some(Uuid::nil()),
+        large: 1,
+        size: Some(1),
+        small: 1,
+        list: vec![1],
+        padded: 5,
+    });
+    compare(&Collected {
+        p: Descending(5),
+        r: midnight().date_naive(),
+        n: 1,
+        exact: Some(1),
+        others: vec![],
+        errors: vec![],
+    });
 }
 
 #[test]
 fn fields_of_several_properties() {
     let home = || Address { city: "Bern".into(), code: Some(3000), place: Place { x: Ratio(1.5) } };
     for work in [None, Some(home())] {
-        compare(
-            "Several",
-            &Several {
-                p: Name("p".into()),
-                r: 7,
-                home: home(),
-                work,
-                other: None,
-                cpu: [0.5; 3],
-                load: vec![1, 2],
-                gaps: vec![Some(1), None, Some(3)],
-                text: "a".into(),
-                data: vec![1],
-                day: 3,
-            },
-        );
+        compare(&Several {
+            p: Name("p".into()),
+            r: 7,
+            home: home(),
+            work,
+            other: None,
+            cpu: [0.5; 3],
+            load: vec![1, 2],
+            gaps: vec![Some(1), None, Some(3)],
+            text: "a".into(),
+            data: vec![1],
+            day: 3,
+        });
     }
 }
 
 #[test]
 fn keys_of_several_parts() {
-    compare("Parts", &Parts { channel: "a".into(), year: 2009, id: 7, text: "b".into() });
+    compare(&Parts { channel: "a".into(), year: 2009, id: 7, text: "b".into() });
 }
 
 #[test]
 fn keys_of_other_types() {
-    compare("Keys", &Keys { p: Color::Sky, r: Descending(midnight()) });
+    compare(&Keys { p: Color::Sky, r: Descending(midnight()) });
     let time = NaiveDate::from_ymd_opt(2009, 4, 14).unwrap().and_hms_opt(1, 2, 3).unwrap();
-    compare("MoreKeys", &MoreKeys { p: time, r: true });
+    compare(&MoreKeys { p: time, r: true });
 }
 
 #[test]
 fn kinds() {
     let post = || Post { p: 1, r: Uuid::nil(), text: "a".into() };
     let photo = || Photo { p: "p".into(), r: "r".into(), size: 1 };
-    compare("Item", &Item::Post(post()));
-    compare("Item", &Item::Photo(photo()));
-    compare("Any", &Any::Photo(photo()));
+    compare(&Item::Post(post()));
+    compare(&Item::Photo(photo()));
+    compare(&Any::Photo(photo()));
     // A row of another kind is read, unless it has the kind of a photo.
-    compare("Any", &Any::Other(DynamicEntity::new("p", "r").with("size", "large")));
-}
-
-#[test]
-fn other_attributes_and_types_are_refused() {
-    let keys = "#[table(partition_key)] p: String, #[table(row_key)] r: String,";
-    let structure = |attribute: &str, fields: &str| {
-        let text = format!("#[derive(TableEntity)] #[table({attribute})] struct A {{ {fields} }}");
-        definition::schema(&text, "", None).map(|_| ())
-    };
-    assert_eq!(structure("name = \"Blogs\"", keys), Ok(()));
-    for (attribute, field, word) in [
-        ("", "#[table(unheard_of)] a: i32", "`unheard_of` is not supported"),
-        ("", "#[table(flatten)] a: Address", "the type `Address` is not supported"),
-        ("", "#[table(series)] a: [f64; N]", "the type `[f64;N]` is not supported"),
-        ("", "#[table(series = \"A{x}\")] a: [f64; 2]", "`A{x}` is not the name of a series"),
-        ("", "a: Address", "the type `Address` is not supported"),
-        ("", "a: Vec<String>", "the type `Vec<String>` is not supported"),
-        ("", "a: [u8; N]", "is not supported"),
-        ("", "#[cfg_attr(test, table(skip))] a: i32", "cfg_attr is not supported"),
-        ("rename_all = \"kebab-case\"", "", "rename_all has no rule"),
-    ] {
-        let error = structure(attribute, &format!("{keys} {field}")).unwrap_err();
-        assert!(error.contains(word) && error.starts_with("line 1: "), "{error}");
-    }
-    assert!(structure("", "p: String").unwrap_err().contains("no field for each key"));
-    for item in [
-        "#[derive(TableValue)] struct X(X);",
-        "#[derive(TableValue)] struct X(Y); #[derive(TableValue)] struct Y { x: X }",
-        "#[derive(PropertyGroup)] struct X { #[table(flatten)] x: X }",
-    ] {
-        let field = if item.contains("Group") { "#[table(flatten)] x: X" } else { "x: X" };
-        let text = format!("#[derive(TableEntity)] struct A {{ {keys} {field} }} {item}");
-        let error = definition::schema(&text, "", None).unwrap_err();
-        assert!(error.contains("the type `X` is not supported"), "{error}");
-    }
-    let kinds = "#[derive(TableEntity)] #[table(discriminator = \"Kind\")] enum A { B(B) }";
-    let error = definition::schema(kinds, "", None).unwrap_err();
-    assert!(error.contains("the struct of the variant B is not in the file"), "{error}");
-    let kinds = "#[derive(TableEntity)] #[table(discriminator_in_row_key)] enum A { B(B) }";
-    let error = definition::schema(kinds, "", None).unwrap_err();
-    assert!(error.contains("`discriminator_in_row_key` is not supported"), "{error}");
-    let kinds = format!(
-        "#[derive(TableEntity)] #[table(discriminator = \"Kind\")] enum A {{ B(B), #[table(other)] C(B) }} \
-         #[derive(TableEntity)] struct B {{ {keys} }}"
-    );
-    let error = definition::schema(&kinds, "", None).unwrap_err();
-    assert!(error.contains("a variant for other kinds without DynamicEntity"), "{error}");
-}
-
-#[test]
-fn doubled_braces_of_a_key_format_are_characters() {
-    let schema_of = |format: &str| {
-        let text = format!(
-            "#[derive(TableEntity)] #[table(row_key = \"{format}\")] struct A {{ #[table(partition_key)] p: String }}"
-        );
-        definition::schema(&text, "", None)
-    };
-    let schema = schema_of("a}}b{{c").unwrap();
-    assert!(format!("{schema:?}").contains("a}b{c"), "{schema:?}");
-    assert!(schema_of("{{x}}").is_ok() && schema_of("{x}").is_err());
+    compare(&Any::Other(DynamicEntity::new("p", "r").with("size", "large")));
 }

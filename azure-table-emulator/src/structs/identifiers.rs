@@ -2,20 +2,27 @@
 
 use std::collections::HashSet;
 
-use super::rename::capitalized;
+/// The words that cannot be identifiers, in any edition.
+const KEYWORDS: [&str; 53] = [
+    "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
+    "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
+    "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
 
 /// The identifiers of one scope, none of which occurs twice, not even in another case.
 #[derive(Debug)]
-pub(super) struct Identifiers(HashSet<String>);
+pub struct Identifiers(HashSet<String>);
 
 impl Identifiers {
     /// Begins with identifiers that are in use.
-    pub(super) fn new(used: &[&str]) -> Self {
+    pub fn new(used: &[&str]) -> Self {
         Self(used.iter().map(|name| name.to_lowercase()).collect())
     }
 
     /// Returns the identifier, or with a number if it is in use.
-    pub(super) fn add(&mut self, wanted: &str, separator: &str) -> String {
+    pub fn add(&mut self, wanted: &str, separator: &str) -> String {
         // The compiler complains about two underscores.
         let separator = if wanted.ends_with('_') { "" } else { separator };
         let numbered = (2_u64..).map(|number| format!("{wanted}{separator}{number}"));
@@ -25,7 +32,7 @@ impl Identifiers {
 }
 
 /// Returns the identifier of a field: `rating_as_string` for `RatingAsString`.
-pub(super) fn field(column: &str) -> String {
+pub fn field(column: &str) -> String {
     let mut snake = String::new();
     let chars: Vec<char> = column.chars().collect();
     for (at, c) in chars.iter().enumerate() {
@@ -51,7 +58,7 @@ pub(super) fn field(column: &str) -> String {
 
 /// Returns the identifier of a type or of a variant: `OrderCreated` for `order.created`, and `prefix` before one that would
 /// not begin with a letter.
-pub(super) fn pascal(name: &str, prefix: &str) -> String {
+pub fn pascal(name: &str, prefix: &str) -> String {
     let words = name.split(|c| !is_letter_or_digit(c)).map(capitalized);
     let words: String = words
         .map(|word| word.chars().filter(|c| is_letter_or_digit(*c)).collect::<String>())
@@ -67,12 +74,13 @@ fn is_letter_or_digit(c: char) -> bool {
 }
 
 fn unreserved(ident: String, suffix: &str) -> String {
-    // The parser permits `gen`, which is a keyword since the edition 2024.
-    if syn::parse_str::<syn::Ident>(&ident).is_ok() && ident != "gen" {
-        ident
-    } else {
-        format!("{ident}{suffix}")
-    }
+    if KEYWORDS.contains(&&*ident) { format!("{ident}{suffix}") } else { ident }
+}
+
+/// Writes the first letter as a capital.
+pub(super) fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }
 
 #[cfg(test)]
@@ -124,6 +132,14 @@ mod tests {
         let names = ["etag", "text", "text", "Text", "text_2", "type_", "type_"]
             .map(|name| used.add(name, "_"));
         assert_eq!(names, ["etag_2", "text", "text_2", "Text_3", "text_2_2", "type_", "type_2"]);
+    }
+
+    #[test]
+    fn keywords_are_no_identifiers_for_the_parser_too() {
+        for word in KEYWORDS {
+            // It permits `gen`, which is a keyword since the edition 2024.
+            assert!(word == "gen" || syn::parse_str::<syn::Ident>(word).is_err(), "{word}");
+        }
     }
 
     proptest! {
