@@ -32,7 +32,6 @@ mod checkpoint;
 mod chunk;
 mod concurrency;
 mod failure;
-mod max_rate;
 mod monitor;
 mod operation;
 mod rate_limit;
@@ -58,10 +57,10 @@ pub use report::{BulkError, BulkReport, Cause, Progress};
 use crate::client::TableClient;
 use crate::entity::TableEntity;
 use crate::error::Error;
+use crate::max_rate::MaxRate;
 use crate::operation::{Proof, WriteResult};
 use crate::pipeline::RetryPolicy;
 use concurrency::Concurrency;
-use max_rate::MaxRate;
 use operation::{InvalidRow, Job, Row};
 use run::{Callbacks, Health, Run};
 use window::Window;
@@ -254,6 +253,35 @@ impl<T: TableEntity> Bulk<T> {
     /// ```
     pub fn keep_results(mut self) -> Self {
         self.keeps_all = true;
+        self
+    }
+
+    /// Sets the maximum number of rows that the run sends per second, and the time within which it reaches this rate.
+    ///
+    /// A maximum of 0 counts as 1. The rate grows evenly from a tenth of the maximum, since the service moves busy
+    /// partitions to other servers, which takes time. With [`Duration::ZERO`], the run begins at the maximum. Without a
+    /// maximum, only throttling slows the run down. Rows that are sent again count again. Below 400 rows per second, a
+    /// transaction has at most the rows of a quarter of a second.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use azure_table_client::{DynamicEntity, bulk::BulkOperation, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// let rows = (0..5_000).map(|n| DynamicEntity::new("Channel9", format!("{n:04}")));
+    /// let begin = tokio::time::Instant::now();
+    /// let bulk = blogs.bulk().max_rate(500, Duration::ZERO);
+    /// bulk.run(rows.map(BulkOperation::Insert)).await?;
+    /// let seconds = begin.elapsed().as_secs();
+    /// assert!((9..=10).contains(&seconds), "{seconds}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias("throttle", "ramp", "rate_limit"))]
+    pub fn max_rate(mut self, rows_per_second: u32, ramp: Duration) -> Self {
+        self.max_rate = Some(MaxRate::new(rows_per_second, ramp));
         self
     }
 

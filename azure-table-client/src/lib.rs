@@ -81,6 +81,7 @@ mod client_core;
 mod difference;
 mod error;
 pub mod filter;
+mod max_rate;
 mod operation;
 mod outcome;
 mod pipeline;

@@ -22,6 +22,8 @@ pub use self::http::HttpTransport;
 #[cfg(feature = "hyper")]
 pub use self::hyper::HyperTransport;
 pub(crate) use self::loopback::is_this_machine;
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+pub(crate) use self::loopback::look_up_this_machine;
 
 /// A page has at most 4 MiB of data; JSON and escapes enlarge it.
 #[cfg(any(feature = "reqwest", feature = "hyper"))]

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::chunk::Chunk;
-use super::max_rate::MaxRate;
 use super::operation::Row;
 use super::rate_limit::RateLimit;
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
+use crate::max_rate::MaxRate;
 use crate::operation::Target;
 use partition::{PartitionQueue, Turn};
 

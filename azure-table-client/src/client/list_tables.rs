@@ -82,6 +82,7 @@ impl ListTables {
             page_size: self.page_size,
             options: self.options,
             total_deadline: TotalDeadline::new(limits),
+            max_rate: None,
         };
         let (max_rows, filter) = (limits.max_rows, None);
         let query = CheckedQuery { fetcher, filter, take: None, max_rows, start: None };

@@ -7,6 +7,7 @@ mod terminal;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::setters::{awaited, setters};
 use crate::client_core::{ClientCore, QueryLimits};
@@ -97,6 +98,7 @@ impl<E: TableEntity> Query<E> {
             page_size: None,
             take: None,
             limits: QueryLimits::default(),
+            max_rate: None,
             start: None,
             options: CallOptions::default(),
         };
@@ -286,6 +288,36 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { settings.limits: total_deadline "query", max_rows "rows", }
+
+    /// Sets the maximum number of rows that the query reads per second, and the time within which it reaches this rate,
+    /// like [`Bulk::max_rate`](crate::bulk::Bulk::max_rate).
+    ///
+    /// A maximum of 0 counts as 1, and the rate grows evenly from a tenth of the maximum. The key ranges of a
+    /// [parallel](Self::parallel) query share it. Pages stay whole: each is returned once its rows may have been read, a
+    /// page of 1,000 rows after 2 seconds at 500 rows per second; [`page_size`](Self::page_size) makes smaller ones.
+    /// These waits are not part of a [deadline](Self::deadline), but of the [total](Self::total_deadline) one.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use azure_table_client::{DynamicEntity, bulk::BulkOperation, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// # let rows = (0..5_000).map(|n| DynamicEntity::new("Channel9", format!("{n:04}")));
+    /// # blogs.bulk().run(rows.map(BulkOperation::Insert)).await?;
+    /// let begin = tokio::time::Instant::now();
+    /// let rows = blogs.query().partition("Channel9").max_rate(500, Duration::ZERO).await?;
+    /// let seconds = begin.elapsed().as_secs();
+    /// assert!(rows.len() == 5_000 && (9..=10).contains(&seconds), "{seconds}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias("throttle", "ramp", "rate_limit"))]
+    pub fn max_rate(mut self, rows_per_second: u32, ramp: Duration) -> Self {
+        self.settings.max_rate = Some((rows_per_second, ramp));
+        self
+    }
 
     /// Reads a single page and requests nothing ahead, for example for a list that a user pages through. Its continuation
     /// is the [start](Self::start_at) of the next page. For a loop over the pages, see [`pages`](Self::pages).

@@ -1,6 +1,6 @@
 //! The requests for the pages of a query.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::limits::TotalDeadline;
 use super::position::Continuation;
@@ -8,6 +8,7 @@ use super::source::PageRequest;
 use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode};
 use crate::filter::QueryFilter;
+use crate::max_rate::MaxRate;
 use crate::operation::cursor::PageCursor;
 use crate::operation::query::ReadValues;
 use crate::operation::query::{self, QuerySpec, RowReads, Rows};
@@ -35,6 +36,8 @@ pub(crate) struct PageFetcher {
     pub(crate) page_size: Option<u32>,
     pub(crate) options: CallOptions,
     pub(crate) total_deadline: TotalDeadline,
+    /// The rate at which all requests of the query return rows.
+    pub(crate) max_rate: Option<Arc<Mutex<MaxRate>>>,
 }
 
 /// The request for one page.
@@ -126,6 +129,19 @@ impl PageFetcher {
         };
         let rows = self.core.read(&request, &options, trace, read).await?;
         trace.page(rows.values.len());
+        self.pace(rows.values.len()).await;
         Ok(rows)
+    }
+
+    /// Waits as long as this number of rows takes at the rate of the query.
+    async fn pace(&self, rows: usize) {
+        let Some(max_rate) = &self.max_rate else { return };
+        let now = self.core.clock.instant();
+        let at = {
+            let mut max_rate = max_rate.lock().unwrap_or_else(PoisonError::into_inner);
+            max_rate.sent(now, u32::try_from(rows).unwrap_or(u32::MAX));
+            max_rate.next_at(now)
+        };
+        self.core.clock.sleep(at.saturating_duration_since(now)).await;
     }
 }

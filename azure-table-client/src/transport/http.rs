@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::http::uri::{Authority, Scheme};
 use ::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use bytes::Bytes;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Proxy};
 use tokio::task::coop::consume_budget;
@@ -15,7 +16,7 @@ use super::body::BoundedBody;
 use super::host_header::host_header;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-    is_this_machine,
+    is_this_machine, look_up_this_machine,
 };
 use crate::lock::lock;
 
@@ -232,11 +233,23 @@ fn initialized(
 }
 
 fn local_client(connect_timeout: Duration) -> Result<Client, TransportError> {
-    let builder = default_settings(connect_timeout).no_proxy();
+    let builder = default_settings(connect_timeout).no_proxy().dns_resolver(LocalResolver);
     // Without this, the certificates of the system would be loaded, for TLS that is not used.
     #[cfg(any(feature = "rustls-no-provider", feature = "native-tls"))]
     let builder = builder.tls_certs_only([]);
     build(builder)
+}
+
+/// Looks up the names of this machine.
+struct LocalResolver;
+
+impl Resolve for LocalResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let addresses = look_up_this_machine(name.as_str().to_owned()).await?;
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
 }
 
 fn remote_client(connect_timeout: Duration) -> Result<Client, TransportError> {

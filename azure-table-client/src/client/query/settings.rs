@@ -1,11 +1,13 @@
 //! The settings of a query that do not depend on its types, so that their checks are compiled once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
+use crate::max_rate::MaxRate;
 use crate::pipeline::CallOptions;
 use crate::query::{CheckedQuery, Continuation, PageFetcher, TotalDeadline};
 use crate::wire::Operation;
@@ -24,6 +26,8 @@ pub(super) struct QuerySettings {
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) limits: QueryLimits,
+    /// Rows per second, and the time within which the query reaches this rate.
+    pub(super) max_rate: Option<(u32, Duration)>,
     pub(super) start: Option<Continuation>,
     pub(super) options: CallOptions,
 }
@@ -66,6 +70,9 @@ impl QuerySettings {
             page_size: self.page_size,
             options: self.options,
             total_deadline: TotalDeadline::new(limits),
+            max_rate: self
+                .max_rate
+                .map(|(rows, ramp)| Arc::new(Mutex::new(MaxRate::new(rows, ramp)))),
         };
         Ok(CheckedQuery {
             fetcher,

@@ -2,13 +2,16 @@
 
 use std::future::{Ready, ready};
 use std::io;
-use std::pin::pin;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use std::vec;
 
 use ::http::Uri;
 use ::http::uri::Scheme;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
@@ -19,7 +22,7 @@ use super::stream::Stream;
 use super::tls::Tls;
 use super::{invalid, not_connected};
 use crate::clock::{Clock, SystemClock};
-use crate::transport::{TransportError, is_this_machine};
+use crate::transport::{TransportError, is_this_machine, look_up_this_machine};
 
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
@@ -52,6 +55,8 @@ fn is_https(uri: &Uri) -> bool {
 
 pub(super) struct Connector {
     tcp: HttpConnector,
+    /// For plain HTTP to this machine.
+    local: HttpConnector<LocalNames>,
     timeout: Duration,
     proxies: Matcher,
     pub(super) tls: Tls,
@@ -64,16 +69,9 @@ impl Connector {
     }
 
     pub(super) fn with_proxies(timeout: Duration, proxies: Matcher) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        // The keepalive settings of reqwest, which detect a vanished peer within a minute.
-        tcp.set_keepalive(Some(KEEPALIVE));
-        tcp.set_keepalive_interval(Some(KEEPALIVE));
-        tcp.set_keepalive_retries(Some(3));
-        #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
-        tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE));
-        let mut connector = Self { tcp, timeout, proxies, tls: Tls::default() };
+        let tcp = with_settings(HttpConnector::new());
+        let local = with_settings(HttpConnector::new_with_resolver(LocalNames));
+        let mut connector = Self { tcp, local, timeout, proxies, tls: Tls::default() };
         connector.set_timeout(timeout);
         connector
     }
@@ -82,6 +80,7 @@ impl Connector {
         self.timeout = timeout;
         // Divided among the addresses of a name, so that one that does not respond leaves time for the others.
         self.tcp.set_connect_timeout(Some(timeout));
+        self.local.set_connect_timeout(Some(timeout));
     }
 
     /// Returns the route to the host of `uri`.
@@ -136,11 +135,51 @@ impl Connector {
     }
 
     async fn open_directly(&self, to: &Uri) -> Result<Stream, TransportError> {
-        let tcp = self.tcp.clone().call(to.clone()).await.map_err(not_connected)?.into_inner();
+        let is_local = !is_https(to)
+            && to
+                .host()
+                .and_then(|host| Host::parse(host).ok())
+                .is_some_and(|it| is_this_machine(&it));
+        let tcp = if is_local {
+            self.local.clone().call(to.clone()).await
+        } else {
+            self.tcp.clone().call(to.clone()).await
+        };
+        let tcp = tcp.map_err(not_connected)?.into_inner();
         if is_https(to) {
             return self.tls.secure(to, tcp).await;
         }
         Ok(TokioIo::new(Box::new(tcp)))
+    }
+}
+
+fn with_settings<R>(mut tcp: HttpConnector<R>) -> HttpConnector<R> {
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // The keepalive settings of reqwest, which detect a vanished peer within a minute.
+    tcp.set_keepalive(Some(KEEPALIVE));
+    tcp.set_keepalive_interval(Some(KEEPALIVE));
+    tcp.set_keepalive_retries(Some(3));
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE));
+    tcp
+}
+
+/// Looks up the names of this machine.
+#[derive(Clone)]
+struct LocalNames;
+
+impl Service<Name> for LocalNames {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        Box::pin(look_up_this_machine(name.as_str().to_owned()))
     }
 }
 

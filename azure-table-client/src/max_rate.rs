@@ -1,9 +1,7 @@
-//! The rate that the program sets for a run. No I/O: time is an argument.
+//! The rate that the program sets for a bulk run or a query. No I/O: time is an argument.
 
 use std::time::{Duration, Instant};
 
-use super::Bulk;
-use crate::entity::TableEntity;
 use crate::limits::TRANSACTION_OPERATIONS;
 
 /// The share of the rate at which a ramp begins.
@@ -14,40 +12,9 @@ const AT_ONCE: f64 = 0.25;
 /// The delay of a late timer or a slow input that later rows make up for.
 const SLACK: Duration = Duration::from_millis(100);
 
-impl<T: TableEntity> Bulk<T> {
-    /// Sets the maximum number of rows that the run sends per second, and the time within which it reaches this rate.
-    ///
-    /// A maximum of 0 counts as 1. The rate grows evenly from a tenth of the maximum, since the service moves busy
-    /// partitions to other servers, which takes time. With [`Duration::ZERO`], the run begins at the maximum. Without a
-    /// maximum, only throttling slows the run down. Rows that are sent again count again. Below 400 rows per second, a
-    /// transaction has at most the rows of a quarter of a second.
-    ///
-    /// ```
-    /// # use std::time::Duration;
-    /// # use azure_table_client::{DynamicEntity, bulk::BulkOperation, mock::MockTableService};
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
-    /// # blogs.create().await?;
-    /// let rows = (0..5_000).map(|n| DynamicEntity::new("Channel9", format!("{n:04}")));
-    /// let begin = tokio::time::Instant::now();
-    /// let bulk = blogs.bulk().max_rate(500, Duration::ZERO);
-    /// bulk.run(rows.map(BulkOperation::Insert)).await?;
-    /// let seconds = begin.elapsed().as_secs();
-    /// assert!((9..=10).contains(&seconds), "{seconds}");
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[doc(alias("throttle", "ramp", "rate_limit"))]
-    pub fn max_rate(mut self, rows_per_second: u32, ramp: Duration) -> Self {
-        self.max_rate = Some(MaxRate::new(rows_per_second, ramp));
-        self
-    }
-}
-
 /// The maximum rate of a run, and the time within which it is reached.
 #[derive(Debug)]
-pub(super) struct MaxRate {
+pub(crate) struct MaxRate {
     /// Rows per second.
     rows: f64,
     ramp: Duration,
@@ -56,7 +23,7 @@ pub(super) struct MaxRate {
 }
 
 impl MaxRate {
-    pub(super) fn new(rows_per_second: u32, ramp: Duration) -> Self {
+    pub(crate) fn new(rows_per_second: u32, ramp: Duration) -> Self {
         Self { rows: rows_per_second.max(1).into(), ramp, begun: None, free_at: None }
     }
 
@@ -69,18 +36,18 @@ impl MaxRate {
     }
 
     /// Returns the time at which the next rows may be sent.
-    pub(super) fn next_at(&self, now: Instant) -> Instant {
+    pub(crate) fn next_at(&self, now: Instant) -> Instant {
         self.free_at.map_or(now, |free| free.max(now))
     }
 
     /// Returns the number of rows that may be sent at once: at most those of a transaction.
-    pub(super) fn rows_at_once(&self, now: Instant) -> usize {
+    pub(crate) fn rows_at_once(&self, now: Instant) -> usize {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
         let rows = (AT_ONCE * self.at(now)) as usize;
         rows.clamp(1, TRANSACTION_OPERATIONS)
     }
 
-    pub(super) fn sent(&mut self, now: Instant, rows: u32) {
+    pub(crate) fn sent(&mut self, now: Instant, rows: u32) {
         self.begun.get_or_insert(now);
         let gap = Duration::from_secs_f64(f64::from(rows) / self.at(now));
         let start = now.checked_sub(SLACK).unwrap_or(now);
