@@ -43,6 +43,7 @@ pub(crate) async fn serve(
     if let Some(warning) = start::warning(options, address.ip()) {
         print_error(warning);
     }
+    https.iter().flat_map(|https| &https.warnings).for_each(print_error);
     print_line(start::lines(options, https.as_ref(), address).trim_end());
     let scheme = if https.is_some() { Scheme::HTTPS } else { Scheme::HTTP };
     let mut limits = Limits::new(options.max_connections);

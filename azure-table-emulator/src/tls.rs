@@ -4,6 +4,7 @@ mod der;
 mod pfx;
 mod self_signed;
 mod unverified;
+mod warnings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub(crate) struct Https {
     pub(crate) acceptor: TlsAcceptor,
     /// The certificate of the authority that clients must trust, if this program wrote it.
     pub(crate) authority: Option<PathBuf>,
+    /// What is wrong with the files although they can be used.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Https {
@@ -41,6 +44,16 @@ impl Https {
                 (pem(&files.certificate, &files.key, &provider)?, Some(files.authority))
             }
         };
+        let files = match source {
+            Tls::Pem { certificates, key } => Some((certificates, key)),
+            Tls::Pfx { file, .. } => Some((file, file)),
+            // This program renews them.
+            Tls::SelfSigned { .. } => None,
+        };
+        let warnings = match (files, certified.cert.first()) {
+            (Some((file, key)), Some(certificate)) => warnings::of(file, certificate, key),
+            _ => Vec::new(),
+        };
         let chosen = Arc::new(rustls::sign::SingleCertAndKey::from(certified));
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -48,7 +61,7 @@ impl Https {
             .with_no_client_auth()
             .with_cert_resolver(chosen);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Some(Self { acceptor: TlsAcceptor::from(Arc::new(config)), authority }))
+        Ok(Some(Self { acceptor: TlsAcceptor::from(Arc::new(config)), authority, warnings }))
     }
 }
 

@@ -45,6 +45,21 @@ fn table(server: &Server, client: ClientBuilder) -> TableClient<DynamicEntity> {
     builder.http_client(client).build().unwrap().table_named("Blogs")
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_that_others_can_read_is_reported_at_the_start() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let key = format!("{}/key.pem", folder("open-key"));
+    std::fs::create_dir_all(Path::new(&key).parent().unwrap()).unwrap();
+    std::fs::copy(file("key.pem"), &key).unwrap();
+    for (mode, warning) in [(0o644, "other users can read the key in "), (0o600, "")] {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+        let server = Server::start(&["--cert", &file("cert.pem"), "--key", &key]).await;
+        let printed = server.stop().await;
+        assert!(printed.contains(warning) && printed.is_empty() == warning.is_empty(), "{printed}");
+    }
+}
+
 #[tokio::test]
 async fn pem_and_pfx_certificates_serve_https() {
     let (certificate, key) = (file("cert.pem"), file("key.pem"));
