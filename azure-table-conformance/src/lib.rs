@@ -7,6 +7,8 @@ mod signals;
 mod wire;
 
 pub use case::{Case, ParseError, cases};
+#[doc(hidden)]
+pub use report::is_unsafe;
 pub use report::{AreaCounts, CaseResult, Difference, Outcome, Report};
 pub use run::{Run, Selection};
 pub use signals::Signals;

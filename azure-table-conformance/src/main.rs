@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 #[cfg(feature = "live")]
 use azure_table_conformance::live;
-use azure_table_conformance::{Case, CaseResult, Outcome, Report, Run, Selection, Signals, cases};
+use azure_table_conformance::{
+    Case, CaseResult, Outcome, Report, Run, Selection, Signals, cases, is_unsafe,
+};
 
 use self::options::{Command, HELP, Options};
 
@@ -109,9 +111,9 @@ fn show(result: &CaseResult) {
     drop(print(&text));
 }
 
-/// Prints a text without control characters, which a server may have sent, except line breaks.
+/// Prints a text without the characters that a terminal may obey, which a server may have sent, except line breaks.
 fn print(text: &str) -> Result<(), String> {
-    let is_bad = |it: char| it.is_control() && it != '\n';
+    let is_bad = |it: char| is_unsafe(it) && it != '\n';
     let text: String = text.chars().map(|it| if is_bad(it) { ' ' } else { it }).collect();
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())

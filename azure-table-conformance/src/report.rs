@@ -9,6 +9,8 @@ use serde::Serialize;
 use crate::case::{Case, Step, cases};
 use crate::wire::{Dialect, Server};
 
+pub use forms::is_unsafe;
+
 /// The results of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
@@ -92,7 +94,7 @@ impl Outcome {
             Self::NotSettled { response } => response.clone(),
         };
         // A tab or a line end would be a further column or line.
-        let detail = detail.replace(char::is_control, " ");
+        let detail = detail.replace(is_unsafe, " ");
         Some(format!("{}\t{detail}", self.label()))
     }
 

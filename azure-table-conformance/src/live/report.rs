@@ -9,6 +9,7 @@ use super::account::{Account, Kind};
 use super::part::Part;
 use super::plan::Section;
 use super::redaction::Redaction;
+use crate::report::is_unsafe;
 
 /// The folder for reports that are committed.
 const FOLDER: &str = "docs/live";
@@ -162,7 +163,7 @@ fn cell(text: &str) -> String {
 }
 
 fn plain(text: &str) -> String {
-    let text: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    let text: String = text.chars().map(|it| if is_unsafe(it) { ' ' } else { it }).collect();
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

@@ -85,9 +85,14 @@ fn item(result: &CaseResult) -> String {
     text
 }
 
-/// A text of a server without control characters.
+/// A text of a server without the characters that a terminal may obey.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
+    text.chars().map(|it| if is_unsafe(it) { ' ' } else { it }).collect()
+}
+
+/// Whether a terminal may obey a character: a control character, or one that changes the direction of the text around it.
+pub fn is_unsafe(it: char) -> bool {
+    it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
