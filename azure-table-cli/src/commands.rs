@@ -1,22 +1,18 @@
 //! The commands, a file each.
 
-pub(crate) mod accounts;
 mod bench;
 pub(crate) mod completions;
 mod copy;
 mod count;
 mod create;
 mod delete;
-pub(crate) mod diff;
+mod diff;
 mod drop;
 mod export;
-mod found_rows;
 mod get;
-pub(crate) mod import;
-mod keys;
+mod import;
 pub(crate) mod man;
 mod merge;
-mod no_match;
 mod policies;
 mod put;
 mod query;
@@ -28,9 +24,8 @@ mod sync;
 mod tables;
 mod truncate;
 mod update;
+mod verify;
 mod whoami;
-
-use azure_table_client::{ETag, IfMatch};
 
 use crate::args::{Command, Globals};
 use crate::failure::Result;
@@ -66,7 +61,7 @@ async fn dispatch(command: Command, globals: &Globals) -> Result<()> {
         Command::Bench(args) => bench::run(args, globals).await,
         Command::Export(args) => export::run(args, globals).await,
         Command::Import(args) => import::run(args, globals).await,
-        Command::Verify(args) => accounts::verify::run(&args, globals),
+        Command::Verify(args) => verify::run(&args, globals),
         Command::Copy(args) => copy::run(args, globals).await,
         Command::Sync(args) => sync::run(args, globals).await,
         Command::Diff(args) => diff::run(args, globals).await,
@@ -77,9 +72,4 @@ async fn dispatch(command: Command, globals: &Globals) -> Result<()> {
         // `main` runs these without the runtime.
         Command::Serve(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
     }
-}
-
-/// Reads the condition of a write: an ETag, or `*` for any version.
-fn if_match(text: &str) -> IfMatch {
-    if text == "*" { IfMatch::Any } else { IfMatch::Tag(ETag::from(text)) }
 }

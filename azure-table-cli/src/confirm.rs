@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use crate::failure::{Exit, Failure, Result, escaped};
+use crate::failure::{Exit, Failure, Result};
+use crate::terminal::escaped;
 
 /// Returns if `is_confirmed`, the option `--yes`, is set or the user confirms at the terminal. Without a terminal, it is a usage error.
 pub fn confirm(is_confirmed: bool, question: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
 
-use crate::terminal::message;
+use crate::terminal::{escaped, message};
 
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -186,27 +186,14 @@ fn exit(error: &Error) -> Exit {
     }
 }
 
-/// Escapes the control characters of a text that comes from a file or from the service, except line breaks.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() && c != '\n' {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped() {
-        let failure = Failure::new(Exit::Failed, "a\u{1b}[31m\tb\nc");
-        assert_eq!(failure.message(), "a\\u{1b}[31m\\tb\nc");
+    fn control_and_directional_characters_are_escaped() {
+        let failure = Failure::new(Exit::Failed, "a\u{1b}[31m\tb\nc\u{202e}d\u{2066}\u{e9}");
+        assert_eq!(failure.message(), "a\\u{1b}[31m\\tb\nc\\u{202e}d\\u{2066}\u{e9}");
     }
 
     #[test]

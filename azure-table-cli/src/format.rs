@@ -3,9 +3,11 @@
 pub(crate) mod csv;
 pub(crate) mod jsonl;
 mod lines;
+pub(crate) mod list;
 mod output;
 pub(crate) mod parquet;
 pub(crate) mod value;
+pub(crate) mod version;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,7 @@ use azure_table_client::DynamicEntity;
 use clap::ValueEnum;
 
 use crate::failure::{Failure, Result};
+use list::Lists;
 
 pub(crate) use lines::MAX_BYTES as MAX_LINE_BYTES;
 pub(crate) use output::Output;
@@ -86,6 +89,11 @@ pub(crate) type Rows = Box<dyn Iterator<Item = Result<DynamicEntity>> + Send>;
 /// Opens a file of rows; `-` is standard input. Errors name the file and the line or row. The iterator ends after its
 /// first error.
 pub(crate) fn rows(path: &Path, format: Format) -> Result<Rows> {
+    rows_or_list(path, format, None)
+}
+
+/// Like [`rows`]. The file may also be a list of rows that did not get through.
+pub(crate) fn rows_or_list(path: &Path, format: Format, lists: Option<&Lists>) -> Result<Rows> {
     if format == Format::Parquet {
         return parquet::rows(path);
     }
@@ -94,11 +102,22 @@ pub(crate) fn rows(path: &Path, format: Format) -> Result<Rows> {
     } else {
         Box::new(BufReader::with_capacity(BUFFER_BYTES, open(path)?))
     };
-    let lines = lines::Lines::new(input, name_of(path));
+    let text = lines::Lines::new(input, name_of(path));
     Ok(match format {
-        Format::Csv => Box::new(UntilError::new(csv::Reader::new(lines)?)),
-        _ => Box::new(UntilError::new(jsonl::Reader::new(lines))),
+        Format::Csv => Box::new(UntilError::new(csv::Reader::new(text)?)),
+        _ => Box::new(UntilError::new(jsonl::Reader::new(text, lists.cloned()))),
     })
+}
+
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
 }
 
 pub(crate) fn is_standard(path: &Path) -> bool {
@@ -110,7 +129,14 @@ pub(crate) fn name_of(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
+/// Opens a file or a pipe. A device has no end.
 fn open(path: &Path) -> Result<File> {
+    const DEVICES: [&str; 2] = ["/dev/stdin", "/dev/null"];
+    let found = std::fs::metadata(path).map_err(|error| Failure::file("read", path, error))?;
+    if is_device(found.file_type()) && !DEVICES.iter().any(|device| path == Path::new(device)) {
+        let path = path.display();
+        return Err(Failure::usage(format!("{path} is a device: name a file, a pipe or -")));
+    }
     File::open(path).map_err(|error| Failure::file("read", path, error))
 }
 

@@ -33,6 +33,11 @@ impl Interrupt {
         Ok(INSTALLED.get_or_init(|| Self(receiver)).clone())
     }
 
+    /// Whether the signals are handled.
+    pub fn is_installed() -> bool {
+        INSTALLED.get().is_some()
+    }
+
     /// Returns the exit code of a command that a signal has interrupted; `None` without a signal so far.
     pub fn exit(&self) -> Option<Exit> {
         *self.0.borrow()

@@ -5,17 +5,15 @@
 
 mod args;
 mod commands;
-mod estimate;
+mod engine;
 #[cfg(unix)]
 mod file_size;
 mod format;
 mod key_order;
 mod output;
-mod pacer;
 mod progress;
 mod requests;
 mod row;
-mod run_files;
 mod secrets;
 mod service_clock;
 mod side_table;

@@ -15,7 +15,8 @@ pub(crate) use rows::Rows;
 pub(crate) use table::{aligned, is_system, shortened};
 
 use crate::args::Globals;
-use crate::failure::{Failure, Result, escaped};
+use crate::failure::{Failure, Result};
+use crate::terminal::{escaped, is_unsafe};
 pub(crate) use crate::terminal::{message, padded, width};
 
 /// The format of printed rows.
@@ -71,15 +72,21 @@ pub(crate) fn note(globals: &Globals, text: &str) {
     }
 }
 
-/// Escapes the control characters that JSON permits in strings, U+007F to U+009F: a terminal may obey them.
+/// Line breaks and tabs stay: outside of strings, they are layout.
+fn is_hidden(c: char) -> bool {
+    is_unsafe(c) && c >= '\u{7f}'
+}
+
+/// Escapes the characters that JSON permits in strings and that a terminal may obey: U+007F to U+009F, and those that change
+/// the direction of the text.
 pub(crate) fn without_controls(json: &str) -> Cow<'_, str> {
-    if !json.contains(|c| matches!(c, '\u{7f}'..='\u{9f}')) {
+    if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         match c {
-            '\u{7f}'..='\u{9f}' => {
+            c if is_hidden(c) => {
                 // Writing to a String cannot fail.
                 let _ = fmt::Write::write_fmt(&mut out, format_args!("\\u{:04x}", u32::from(c)));
             }
@@ -95,7 +102,7 @@ pub(crate) fn one_line(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\\' => line.push_str("\\\\"),
-            c if c.is_control() => line.extend(c.escape_default()),
+            c if is_unsafe(c) => line.extend(c.escape_default()),
             c => line.push(c),
         }
     }

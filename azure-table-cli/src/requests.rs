@@ -1,4 +1,4 @@
-//! The requests that a command used, or would use.
+//! The requests that a command used.
 
 use std::fmt;
 
@@ -23,34 +23,14 @@ impl Requests {
         Self(operations.map(billable).collect())
     }
 
-    /// Adds requests.
-    pub(crate) fn with(mut self, operation: Operation, number: u64) -> Self {
-        match self.0.iter_mut().find(|(known, _)| *known == operation) {
-            Some((_, sum)) => *sum += number,
-            None => self.0.push((operation, number)),
-        }
-        self
-    }
-
-    /// Adds the requests of another part of a run.
-    pub(crate) fn and(self, more: Self) -> Self {
-        more.0.into_iter().fold(self, |sum, (operation, number)| sum.with(operation, number))
-    }
-
     /// The number of requests of an operation.
-    pub(crate) fn of(&self, operation: Operation) -> u64 {
+    fn of(&self, operation: Operation) -> u64 {
         let found = self.0.iter().find(|(known, _)| *known == operation);
         found.map_or(0, |(_, number)| *number)
     }
 
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().map(|(_, number)| number).sum()
-    }
-
-    /// The last line of a dry run. Retries, rows that other programs write meanwhile, and transactions that are sent
-    /// before they are full add some requests.
-    pub(crate) fn estimate(&self) -> String {
-        format!("the run would use about {self}\n")
     }
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use azure_table_client::DynamicEntity;
 use azure_table_client::edm::{EdmType, EdmValue};
+use azure_table_client::{DynamicEntity, ETag, IfMatch};
 
 use crate::args::{Globals, Row};
 use crate::edm_type;
@@ -112,6 +112,11 @@ fn is_number(text: &str) -> bool {
         digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
     let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     (begins && !has_leading_zero) || ["NaN", "Infinity"].contains(&digits)
+}
+
+/// Reads the condition of a write: an ETag, or `*` for any version.
+pub(crate) fn if_match(text: &str) -> IfMatch {
+    if text == "*" { IfMatch::Any } else { IfMatch::Tag(ETag::from(text)) }
 }
 
 #[cfg(test)]

@@ -17,6 +17,11 @@ impl SideTable {
         Self { service, rows }
     }
 
+    /// The address of the table, without a signature.
+    pub(crate) fn place(&self) -> String {
+        format!("{}/{}", self.service.endpoint(), self.rows.name())
+    }
+
     /// Whether the service returns rows in key order.
     pub(crate) fn has_key_order(&self) -> bool {
         key_order::is_kept_by(self.service.dialect())

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::commands::accounts::Pattern;
+use super::headings::WHAT;
+
+use crate::engine::account::pattern::Pattern;
 
 /// The tables of an account that a command works on. The first table of each command has the id `table`: clap ignores
 /// `requires` if the required option conflicts with another argument.
@@ -14,10 +16,10 @@ pub(crate) struct Selection {
     ///
     /// `*` is any text and `?` any character; upper and lower case are equal. A pattern that matches no table is an error here, and a
     /// note for --exclude.
-    #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table")]
+    #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table", help_heading = WHAT)]
     pub(crate) include: Vec<Pattern>,
     /// With --all-tables, skip the tables whose names match the pattern; can be repeated
-    #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table")]
+    #[arg(long, value_name = "PATTERN", requires = "all_tables", conflicts_with = "table", help_heading = WHAT)]
     pub(crate) exclude: Vec<Pattern>,
 }
 

@@ -11,11 +11,12 @@ use clap::{Args, ValueEnum};
 
 use super::Selection;
 use super::duration::duration;
-use super::rate::Rate;
+use super::groups::{Reading, Resuming, Writing};
+use super::headings::{HOW_FAST, ON_FAILURE, WHAT, WHERE};
 
-use crate::commands::diff::Operand;
-use crate::commands::import::Mode;
+use super::operand::Operand;
 use crate::connect::{Connection, DialectName, Source, Target};
+use crate::engine::mode::Mode;
 use crate::failure::Result;
 use crate::format::Format;
 use crate::output::one_line;
@@ -49,63 +50,50 @@ pub(crate) struct Copy {
         default_value_if("all_tables", ArgPredicate::IsPresent, "")
     )]
     pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Copy all tables of the account to tables with the same names
     ///
     /// The checkpoint is all-tables.checkpoint in the current folder. Tables that are created during the run, and access
     /// policies, are not copied.
-    #[arg(long, conflicts_with_all = ["mode", "checkpoint", "refused", "expect"])]
+    #[arg(long, conflicts_with_all = ["mode", "checkpoint", "failed", "expect"], help_heading = WHERE)]
     pub(crate) all_tables: bool,
-    #[command(flatten)]
-    pub(crate) selection: Selection,
     /// Print the number of rows that would be copied, the tables that would be created, and the estimated requests of a
     /// run; nothing is written
     ///
-    /// It reads the keys of all rows. The run may use a request more for each page, and more with --rate. Rows of more than
-    /// 4 KiB need more requests, since the size of pages and transactions is limited, and so do rows that the target refuses.
+    /// It reads the keys of all rows. The estimate is a request for 1,000 rows read and 100 rows written, or one for each
+    /// partition; rows of more than 4 KiB need more.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
     /// Copy only the rows that match this OData filter
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub(crate) filter: Option<String>,
     /// Operation on each row
-    #[arg(long, value_enum, default_value_t = Mode::UpsertReplace)]
+    #[arg(long, value_enum, default_value_t = Mode::UpsertReplace, help_heading = WHAT)]
     pub(crate) mode: Mode,
     /// Create the target table if it does not exist
-    #[arg(long)]
+    #[arg(long, help_heading = WHERE)]
     pub(crate) create: bool,
-    /// Continue an unfinished copy
+    #[command(flatten)]
+    pub(crate) resuming: Resuming,
+    /// List of the rows that did not get through [default: SOURCE-TARGET.failed.jsonl in the current folder]
+    #[arg(long, value_name = "FILE", help_heading = ON_FAILURE)]
+    pub(crate) failed: Option<PathBuf>,
+    /// Save the time at which the copy begins, for `sync`
     ///
-    /// Without a checkpoint, the copy begins; with --mode insert, replace or merge, this is an error.
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Checkpoint [default: SOURCE-TARGET.checkpoint in the current folder]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) checkpoint: Option<PathBuf>,
-    /// Time between two saves of the checkpoint
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
-    pub(crate) save_every: Duration,
-    /// List of refused rows [default: SOURCE-TARGET.refused in the current folder]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) refused: Option<PathBuf>,
-    /// Record the keys of all rows that are sent, for `sync`
-    ///
-    /// The files are SOURCE-TARGET.sync and SOURCE-TARGET.keys in the current folder.
-    #[arg(long, conflicts_with_all = ["filter", "all_tables"])]
+    /// The file is SOURCE-TARGET.sync in the current folder.
+    #[arg(long, conflicts_with_all = ["filter", "all_tables"], help_heading = WHAT)]
     pub(crate) for_sync: bool,
-    /// Key ranges of the source that are read at the same time, 1 to 256
-    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) parallel: u16,
-    /// Writes in flight, 1 to 1024
-    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) concurrency: u16,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
     /// Time after which a partition of the target without any success is given up: no more of its rows are sent
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = HOW_FAST)]
     pub(crate) give_up_after: Duration,
     /// Rows of the source, for example from `count`: the progress then shows the remaining time
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", help_heading = HOW_FAST)]
     pub(crate) expect: Option<u64>,
-    #[command(flatten)]
-    pub(crate) rate: Rate,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }
@@ -117,11 +105,11 @@ impl Copy {
     }
 
     pub(crate) fn checkpoint_path(&self) -> PathBuf {
-        self.checkpoint.clone().unwrap_or_else(|| self.beside("checkpoint"))
+        self.resuming.checkpoint.clone().unwrap_or_else(|| self.beside("checkpoint"))
     }
 
-    pub(crate) fn refused_path(&self) -> PathBuf {
-        self.refused.clone().unwrap_or_else(|| self.beside("refused"))
+    pub(crate) fn list_path(&self) -> PathBuf {
+        self.failed.clone().unwrap_or_else(|| self.beside("failed.jsonl"))
     }
 
     /// Names of tables have no separators of paths.
@@ -159,32 +147,29 @@ pub(crate) struct Diff {
     )]
     pub(crate) b: Operand,
     /// Compare the rows of all tables of two accounts; access policies are not compared
-    #[arg(long, conflicts_with_all = ["format", "expect"])]
+    #[arg(long, conflicts_with_all = ["format", "expect"], help_heading = WHERE)]
     pub(crate) all_tables: bool,
     /// With --all-tables, A is this folder of `export --all-tables`, and B is the account
     ///
     /// --filter selects rows of the account only. `verify` checks the hashes of the files.
-    #[arg(long, value_name = "DIR", requires = "all_tables", conflicts_with_all = ["table", "from", "from_dialect"])]
+    #[arg(long, value_name = "DIR", requires = "all_tables", conflicts_with_all = ["table", "from", "from_dialect"], help_heading = WHERE)]
     pub(crate) backup: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Compare only the rows of tables that match this OData filter
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub(crate) filter: Option<String>,
     /// Format of the file, if its name does not show it
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = WHERE)]
     pub(crate) format: Option<Format>,
-    /// Key ranges of a table that are read at the same time, 1 to 256
-    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) parallel: u16,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Form of the differences
     #[arg(long, short, value_enum, default_value_t = Lines::Text)]
     pub(crate) output: Lines,
     /// Rows of A and B together: the progress then shows the remaining time of the reading, without that of sorting
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", help_heading = HOW_FAST)]
     pub(crate) expect: Option<u64>,
-    #[command(flatten)]
-    pub(crate) rate: Rate,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }

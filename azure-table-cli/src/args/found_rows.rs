@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use azure_table_protocol::filter::Filter;
 use clap::Args;
 
+use super::groups::Writing;
+use super::headings::{ON_FAILURE, WHERE};
 use super::rate::Rate;
 
 /// The options of a command that writes the rows that a query finds.
@@ -19,27 +21,27 @@ pub(crate) struct FoundRows {
     ///
     /// Only the rows in the file are written, and only in the version that the file has. On Unix, only you can read the file.
     /// After an interruption, repeat the command with another file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WHERE)]
     pub(crate) save: Option<PathBuf>,
     /// Write rows also if another program has changed them since they were read, unless --save keeps what was read
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the plan of the query, the number of rows and the estimated requests of a run; nothing is written
     ///
-    /// It reads the rows once. The run may use a request more for each page, and more for retries.
-    #[arg(long, conflicts_with_all = ["save", "refused"])]
+    /// It reads the rows once. The estimate is a request for 1,000 rows read, twice, and one for 100 rows written or for each
+    /// partition.
+    #[arg(long, conflicts_with_all = ["save", "failed"])]
     pub(crate) dry_run: bool,
-    /// Writes in flight, 1 to 1024; fewer while the service throttles
-    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) concurrency: u16,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
     #[command(flatten)]
     pub(crate) rate: Rate,
     /// List of the rows that were left, because they changed or were refused, or whose outcome is unknown
-    /// [default: TABLE.refused in the current folder]
+    /// [default: TABLE.failed.jsonl in the current folder]
     ///
     /// The first such row replaces the list of an earlier run; a run without one keeps it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) refused: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = ON_FAILURE)]
+    pub(crate) failed: Option<PathBuf>,
 }
 
 /// Set or remove properties of the rows that match a filter

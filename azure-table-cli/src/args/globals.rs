@@ -10,10 +10,10 @@ use crate::failure::Result;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
     /// Print no progress and no notes
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "All commands")]
     pub(crate) quiet: bool,
     /// Remove tables and rows, update rows, or replace files and lists of earlier runs without a question
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "All commands")]
     pub(crate) yes: bool,
     // Last, because its heading applies to all options behind it.
     #[command(flatten)]

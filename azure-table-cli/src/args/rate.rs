@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use azure_table_client::TableEntity;
 use azure_table_client::bulk::Bulk;
-use azure_table_client::limits::TRANSACTION_OPERATIONS;
+use azure_table_client::client::Query;
 use clap::Args;
 
 use super::duration::duration;
-use crate::pacer::rows_at_once;
+use super::headings::HOW_FAST;
 
 /// The documented throughput of an account of Azure Storage, in entities per second.
 const ACCOUNT: u32 = 20_000;
@@ -19,13 +19,13 @@ pub(crate) struct Rate {
     /// Maximum number of rows per second that are read from a table or written to one
     ///
     /// With --all-tables, the limit applies to each table separately.
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW_FAST)]
     rate: Option<u32>,
     /// Time within which the rate grows evenly from a tenth of --rate to --rate
     ///
     /// Azure Storage moves busy partitions to other servers, which takes time. Without --rate, the rate grows to 20,000, the
     /// limit of an account of Azure Storage.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = HOW_FAST)]
     ramp: Option<Duration>,
 }
 
@@ -38,15 +38,12 @@ impl Rate {
         }
     }
 
-    /// A rate without a ramp.
-    #[cfg(test)]
-    pub(crate) fn of_rows(rate: u32) -> Self {
-        Self { rate: Some(rate), ramp: None }
-    }
-
-    /// The number of rows that a bulk run writes in one transaction.
-    pub(crate) fn transaction_rows(self) -> usize {
-        self.limit().map_or(TRANSACTION_OPERATIONS, |(rows, _)| rows_at_once(rows.into()) as usize)
+    /// Limits a query.
+    pub(crate) fn limit_query<E, T>(self, query: Query<E, T>) -> Query<E, T> {
+        match self.limit() {
+            Some((rows, ramp)) => query.max_rate(rows, ramp),
+            None => query,
+        }
     }
 
     /// Limits a bulk run.

@@ -83,7 +83,7 @@ pub(crate) struct Row {
 ///
 /// With --filter, rows are deleted by transactions, each only in the version that was read; a row that is gone already counts as
 /// deleted. After an interruption, the same command deletes the rows that are left. --max-rows, --save, --force, --dry-run,
-/// --concurrency, --rate, --ramp and --refused are options of --filter.
+/// --concurrency, --rate, --ramp and --failed are options of --filter.
 #[derive(Debug, Args)]
 #[command(override_usage = "\
 azure-table delete [OPTIONS] <TABLE> <PARTITION_KEY> <ROW_KEY>
@@ -97,7 +97,7 @@ pub(crate) struct Delete {
     pub(crate) table: String,
     /// PartitionKey of the row
     #[arg(required_unless_present = "filter", requires = "row_key", conflicts_with_all = [
-        "filter", "max_rows", "save", "force", "dry_run", "concurrency", "rate", "ramp", "refused",
+        "filter", "max_rows", "save", "force", "dry_run", "concurrency", "rate", "ramp", "failed",
     ])]
     pub(crate) partition_key: Option<String>,
     /// RowKey of the row

@@ -5,7 +5,8 @@ use clap::builder::ArgPredicate;
 
 use super::Selection;
 use super::copy::Lines;
-use super::rate::Rate;
+use super::groups::Reading;
+use super::headings::{HOW_FAST, WHAT, WHERE};
 use crate::output::one_line;
 
 /// Count the rows of a table, or of all tables
@@ -27,16 +28,15 @@ pub(crate) struct Count {
     )]
     pub(crate) table: String,
     /// Count the rows of each table of the account
-    #[arg(long, group = "listed", conflicts_with = "expect")]
+    #[arg(long, group = "listed", conflicts_with = "expect", help_heading = WHERE)]
     pub(crate) all_tables: bool,
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Count only the rows that match this OData filter
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub(crate) filter: Option<String>,
-    /// Key ranges that are read at the same time, 1 to 256
-    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) parallel: u16,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Print the rows of each partition, the largest first
     ///
     /// The current partition and the largest ones are in memory, or all partitions of Cosmos DB, whose rows have no order. If
@@ -53,10 +53,8 @@ pub(crate) struct Count {
     /// Rows of the table, for example from an earlier count: the progress then shows the remaining time
     ///
     /// The service does not report the number.
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", help_heading = HOW_FAST)]
     pub(crate) expect: Option<u64>,
-    #[command(flatten)]
-    pub(crate) rate: Rate,
 }
 
 impl Count {

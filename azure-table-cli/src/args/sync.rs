@@ -7,23 +7,25 @@ use clap::Args;
 
 use super::copy::Sides;
 use super::duration::duration;
-use super::rate::Rate;
+use super::groups::{Reading, Writing};
+use super::headings::{HOW_FAST, ON_FAILURE};
 
 /// Bring the changes of a table over to its copy, until they are equal or you stop it
 ///
 /// `copy --for-sync` copies the table first. Each pass copies the rows whose Timestamp is newer than the pass before, and
-/// --delete deletes the rows that the source has no more. Without `copy --for-sync`, the first pass copies all rows. The
-/// position is saved in SOURCE-TARGET.sync and the record of keys in SOURCE-TARGET.keys, in the current folder: after a
-/// signal, a crash or a failure, the same command continues.
+/// --delete deletes the rows of the target that the source does not have. Without `copy --for-sync`, the first pass copies
+/// all rows. The position is saved in SOURCE-TARGET.sync in the current folder: after a signal, a crash or a failure, the
+/// same command continues.
 ///
 /// Timestamps have no index: a pass makes the service read the whole table, about one request per 1,000 rows if many
 /// changed, and at least one for each of its servers. From Cosmos DB, whose filters find no Timestamp, each pass transfers
-/// the whole table. --delete reads all keys as well, about one request per 1,000 rows, and sends three requests for each
-/// deleted row, or fewer by transactions: it reads the row in the source and in the target before.
+/// the whole table. --delete reads all keys of both tables as well, about one request per 1,000 rows of each, and looks up
+/// each key in the source once more before it deletes the row.
 ///
 /// A row that is deleted and inserted between two passes is one change. Properties that only the target has are removed
-/// with the next change of a row. No other program may write the target meanwhile. The source cannot be a -secondary
-/// endpoint. After the target was dropped and created again, delete both files, and copy again.
+/// with the next change of a row. No other program may write the target meanwhile: --delete deletes its rows too. The
+/// source cannot be a -secondary endpoint. After the target was dropped and created again, delete SOURCE-TARGET.sync, and
+/// copy again.
 ///
 /// To move to the target, stop all writes to the source, wait until --until-equal ends the command, and begin to write to
 /// the target: until then, writes must pause.
@@ -42,14 +44,13 @@ pub(crate) struct Sync {
     pub(crate) source: String,
     /// Table to write
     pub(crate) target: String,
-    /// Delete the rows of the target that this program has copied or was about to copy, and that the source has no more
+    /// Delete the rows of the target that the source does not have, whoever wrote them
     ///
-    /// It needs the record of a `copy --for-sync` or of an earlier `sync`. The record has keys: a row of another program with
-    /// such a key is deleted too, unless that program writes it after its version was read; then it stays, and is listed. A
-    /// crash of the machine can lose the keys of the last seconds, whose rows stay.
+    /// A row is deleted only in the version that the comparison found: if another program writes it at that moment, it
+    /// stays until the next pass, and is listed.
     #[arg(long)]
     pub(crate) delete: bool,
-    /// Permit a pass to delete more than 10 % of the recorded rows, up to this number, without a question
+    /// Permit a pass to delete more than 10 % of the rows of the target, up to this number, without a question
     #[arg(long, value_name = "ROWS", requires = "delete")]
     pub(crate) max_deletes: Option<u64>,
     /// After a pass without a change, compare both tables, and end if they are equal and one more pass changes nothing
@@ -66,23 +67,20 @@ pub(crate) struct Sync {
     pub(crate) overlap: Duration,
     /// Print the number of rows that one pass would copy and delete, and its estimated requests; nothing is written
     ///
-    /// The pass may use a request more for each page and each deletion, and more for rows of more than 4 KiB.
+    /// The estimate is a request for 1,000 rows read and 100 rows written, or one for each partition.
     #[arg(long, conflicts_with = "until_equal")]
     pub(crate) dry_run: bool,
-    /// List of refused rows, which grows with each pass [default: SOURCE-TARGET.refused in the current folder]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) refused: Option<PathBuf>,
-    /// Key ranges of a table that are read at the same time, 1 to 256
-    #[arg(long, value_name = "RANGES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) parallel: u16,
-    /// Writes in flight, 1 to 1024
-    #[arg(long, value_name = "REQUESTS", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) concurrency: u16,
-    /// Time after which a partition of the target without any success is given up until the next pass
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    pub(crate) give_up_after: Duration,
+    /// List of the rows that did not get through, which grows with each pass [default: SOURCE-TARGET.failed.jsonl in the
+    /// current folder]
+    #[arg(long, value_name = "FILE", help_heading = ON_FAILURE)]
+    pub(crate) failed: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) rate: Rate,
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    /// Time after which a partition of the target without any success is given up until the next pass
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = HOW_FAST)]
+    pub(crate) give_up_after: Duration,
     #[command(flatten)]
     pub(crate) sides: Sides,
 }

@@ -1,28 +1,27 @@
 //! `count`: the rows of a table, or of each partition.
 
+mod all_tables;
 mod largest;
 
 use std::io::{self, BufWriter, Write as _};
 
-use azure_table_client::{Error, TableServiceClient};
-use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use azure_table_client::TableServiceClient;
+use futures_util::stream::TryStreamExt as _;
 use serde_json::json;
 
-use super::accounts;
-use super::no_match::note_reasons;
 use crate::args::{Count, Globals, Lines};
-use crate::commands::keys::Keys;
+use crate::engine::no_match::note_reasons;
+use crate::engine::scan::{Rows, Scan};
 use crate::failure::{Failure, Result};
 use crate::key_order;
 use crate::output::{message, without_controls};
-use crate::pacer::Pacer;
 use crate::progress::{Progress, counted, grouped};
 use largest::{Largest, Partition};
 
 pub(crate) async fn run(args: Count, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
     if args.all_tables {
-        return accounts::count::run(&args, &service, globals).await;
+        return all_tables::run(&args, &service, globals).await;
     }
     let (rows, largest) = table(&args, &service, globals).await?;
     print(rows, largest, args.output, globals.quiet).map_err(|error| Failure::stdout(&error))?;
@@ -36,18 +35,12 @@ pub(crate) async fn table(
     service: &TableServiceClient,
     globals: &Globals,
 ) -> Result<(u64, Option<Largest>)> {
-    let mut query = service.table_named::<Keys>(&args.table).query().allow_scan();
-    if let Some(filter) = &args.filter {
-        query = query.filter_text(filter);
-    }
-    let query = query.select(|keys| keys.partition);
-    let rows = match (usize::from(args.parallel), args.by_partition) {
-        (1, _) => query.stream(),
-        (ranges, false) => query.parallel(ranges).unordered().stream(),
-        // The rows of a partition follow each other.
-        (ranges, true) => query.parallel(ranges).stream(),
+    let scan = Scan {
+        filter: args.filter.clone(),
+        ranges: args.reading.parallel.into(),
+        ..Scan::of(service.table_named(&args.table), args.reading.rate)
     };
-    let rows = Pacer::new(args.rate).stream(rows.boxed());
+    let rows = scan.partitions(args.by_partition);
     let progress = Progress::new(globals.quiet, args.label(), args.expect)
         .with_requests(&globals.connection.requests);
     let has_key_order = key_order::is_kept_by(service.dialect());
@@ -58,7 +51,7 @@ pub(crate) async fn table(
 }
 
 async fn count(
-    mut rows: BoxStream<'static, std::result::Result<String, Error>>,
+    mut rows: Rows<String>,
     mut largest: Option<Largest>,
     progress: &Progress,
 ) -> Result<(u64, Option<Largest>)> {

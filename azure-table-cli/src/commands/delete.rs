@@ -2,18 +2,19 @@
 
 use azure_table_client::{DynamicEntity, EntityKey};
 
-use super::found_rows::{self, Change, Consent, Task};
 use crate::args::{Delete, Globals};
-use crate::commands::if_match;
 use crate::confirm::confirm;
+use crate::engine::found_rows::{self, Change, Consent, Task};
 use crate::failure::Result;
 use crate::output::note;
+use crate::row::if_match;
 
 pub(crate) async fn run(args: Delete, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
     if args.filter.is_some() {
         let Delete { table, filter, found_rows, .. } = args;
-        let task = Task { service, table, filter, change: Change::Delete, consent: Consent::Yes };
+        let (command, change, consent) = ("delete", Change::Delete, Consent::Yes);
+        let task = Task { command, service, table, filter, change, consent };
         return found_rows::run(task, found_rows, globals).await;
     }
     // clap requires both keys.

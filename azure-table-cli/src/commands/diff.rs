@@ -1,29 +1,18 @@
 //! `diff`: the differences between two tables, or between a table and a file.
 
-mod difference;
-mod merge;
-mod operand;
+mod all_tables;
 mod printer;
-mod side;
 
-use futures_util::future;
-
-use super::accounts;
-use crate::args::{Diff, Globals};
+use crate::args::{Diff, Globals, Operand};
+use crate::engine::compare::{Counts, Difference, Reading, Side, differences};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{message, one_line};
-use crate::progress::{Progress, counted, grouped};
-use merge::merge;
-
-pub(crate) use difference::Difference;
-pub(crate) use merge::{Counts, Rows, in_order};
-pub(crate) use operand::Operand;
-pub(crate) use printer::Printer;
-pub(crate) use side::{Side, sorted};
+use crate::progress::{counted, grouped};
+use printer::Printer;
 
 pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
     if args.all_tables {
-        return accounts::diff::run(&args, globals).await;
+        return all_tables::run(&args, globals).await;
     }
     if let (Operand::File(_), Operand::File(_)) = (&args.a, &args.b) {
         return Err(Failure::usage("two files cannot be compared: A or B must be a table"));
@@ -41,15 +30,17 @@ pub(crate) async fn run(args: Diff, globals: &Globals) -> Result<()> {
 }
 
 /// Prints the differences between two sides, with the name of the table if there are several.
-pub(crate) async fn compare(
-    (a, b): (&Side<'_>, &Side<'_>),
+async fn compare(
+    sides: (&Side<'_>, &Side<'_>),
     table: Option<&str>,
     args: &Diff,
     printer: &mut Printer,
     globals: &Globals,
 ) -> Result<Counts> {
     let print = |difference: &Difference| printer.print(table, difference);
-    let counts = compare_by((a, b), table, args, print, globals).await;
+    let label =
+        table.map_or_else(|| "diff".to_owned(), |table| format!("diff {}", one_line(table)));
+    let counts = differences(sides, label, &reading(args), print, globals).await;
     // The differences before an error are printed too.
     let flushed = printer.flush();
     let counts = counts?;
@@ -57,22 +48,14 @@ pub(crate) async fn compare(
     Ok(counts)
 }
 
-/// Calls `report` with the differences between two sides.
-pub(crate) async fn compare_by(
-    (a, b): (&Side<'_>, &Side<'_>),
-    table: Option<&str>,
-    args: &Diff,
-    report: impl FnMut(&Difference) -> Result<()>,
-    globals: &Globals,
-) -> Result<Counts> {
-    let label =
-        table.map_or_else(|| "diff".to_owned(), |table| format!("diff {}", one_line(table)));
-    let progress = Progress::new(globals.quiet, label, args.expect)
-        .with_requests(&globals.connection.requests);
-    let (a, b) = future::try_join(a.rows(args, &progress), b.rows(args, &progress)).await?;
-    let counts = merge(a, b, report).await;
-    progress.finish();
-    counts
+fn reading(args: &Diff) -> Reading {
+    Reading {
+        filter: args.filter.clone(),
+        format: args.format,
+        ranges: args.reading.parallel.into(),
+        rate: args.reading.rate,
+        expect: args.expect,
+    }
 }
 
 fn conclude(counts: Counts, is_quiet: bool) -> Result<()> {

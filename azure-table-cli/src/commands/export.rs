@@ -3,10 +3,12 @@
 //! The rows are downloaded as JSON lines, which can be resumed at any row. Another format is converted from them
 //! afterwards, because a CSV header and a Parquet schema need all rows.
 
+mod all_tables;
 mod convert;
 mod download;
 mod dry_run;
 mod files;
+mod new_folders;
 mod position;
 mod tail;
 
@@ -14,18 +16,17 @@ use std::fs::{self, File};
 
 use azure_table_client::TableServiceClient;
 
-use super::accounts;
 use crate::args::{Export as Arguments, Globals};
 use crate::confirm::confirm;
+use crate::engine::checkpoint::{Resume, Saved};
 use crate::failure::{Failure, Result};
 use crate::format::{Format, Output, is_standard, jsonl};
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::progress::Progress;
-use crate::run_files::checkpoint::{Resume, Saved};
 use convert::{Conversion, convert};
 use download::Download;
-pub(super) use dry_run::count;
+use dry_run::count;
 use files::Files;
 use position::{Finished, Position};
 
@@ -36,7 +37,7 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
         ));
     }
     if let Some(folder) = args.all_tables.clone() {
-        return accounts::export::run(args, folder, globals).await;
+        return all_tables::run(args, folder, globals).await;
     }
     let service = globals.service()?;
     if args.dry_run {
@@ -95,12 +96,16 @@ impl Target {
     /// Locks the files, and asks before a file is replaced.
     fn open(args: &Arguments, endpoint: &str, format: Format, globals: &Globals) -> Result<Self> {
         let files = Files::lock(args, endpoint, format)?;
-        let resume = Resume::of(args.resume, true);
+        let resume = Resume::of(args.resuming.resume, true);
         let saved = files.checkpoint.begin(resume, globals)?;
         let position: Position = saved.as_ref().map(Saved::read).transpose()?.unwrap_or_default();
-        if saved.is_none() && files.file.exists() {
-            confirm(globals.yes, &format!("replace the file {}?", files.file.display()))?;
+        if saved.is_none() {
+            if files.file.exists() {
+                confirm(globals.yes, &format!("replace the file {}?", files.file.display()))?;
+            }
+            files.begin(globals)?;
         }
+        files.check_links()?;
         Ok(Self { files, position, saved })
     }
 }
@@ -169,7 +174,7 @@ impl Export {
         // Without the rows, a resumed run needs to know whether the file is the new one.
         let finished = Finished::of(part).map_err(|error| Failure::file("read", part, error))?;
         position.finished = Some(finished);
-        checkpoint.save(&position)?;
+        checkpoint.save(&position, 0)?;
         fs::rename(part, file).map_err(|error| Failure::file("write", file, error))?;
         if rows != part {
             fs::remove_file(rows).map_err(|error| Failure::file("remove", rows, error))?;

@@ -5,8 +5,8 @@ use azure_table_client::edm::EdmDateTime;
 use azure_table_client::{DynamicEntity, TableClient};
 use serde_json::json;
 
-use super::sas::{end, table_permissions};
 use crate::args::{Globals, Lines, Policies, PolicyAction, SetPolicy};
+use crate::engine::permissions::{end, table_permissions};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{Out, note, one_line, padded, width, without_controls};
 

@@ -3,10 +3,10 @@
 use azure_table_client::DynamicEntity;
 
 use crate::args::{Globals, Put};
-use crate::commands::if_match;
 use crate::failure::Result;
 use crate::output::Out;
 use crate::row;
+use crate::row::if_match;
 
 pub(crate) async fn run(args: Put, globals: &Globals) -> Result<()> {
     let entity = row::read(&args.row, globals)?;

@@ -5,11 +5,10 @@ mod plan;
 use azure_table_client::client::Query;
 use azure_table_client::{DynamicEntity, TableServiceClient};
 
-use super::no_match::{note_missing, note_reasons};
 use crate::args::{Globals, Query as Arguments};
+use crate::engine::no_match::{note_missing, note_reasons};
 use crate::failure::Result;
 use crate::output::{Out, Rows, is_system};
-use crate::pacer::Pacer;
 
 pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     let service = globals.service()?;
@@ -20,16 +19,11 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
     }
     let mut rows = Rows::new(args.output, args.system, &args.select);
     let mut pages = query(&service, &args).pages();
-    let mut pacer = Pacer::new(args.rate);
     let mut count = 0;
     let names = args.select.iter().map(String::as_str);
     let mut missing: Vec<_> = names.filter(|name| !is_system(name)).collect();
     while let Some(page) = pages.next().await {
         for row in page? {
-            if let Some(wait) = pacer.wait() {
-                rows.flush()?;
-                wait.await;
-            }
             rows.put(&row)?;
             missing.retain(|name| row.value(name).is_none());
             count += 1;
@@ -48,7 +42,8 @@ pub(crate) async fn run(args: Arguments, globals: &Globals) -> Result<()> {
 }
 
 fn query(service: &TableServiceClient, args: &Arguments) -> Query<DynamicEntity> {
-    let mut query = service.table_named::<DynamicEntity>(&args.table).query();
+    let query = service.table_named::<DynamicEntity>(&args.table).query();
+    let mut query = args.rate.limit_query(query);
     if let Some(filter) = &args.filter {
         query = query.filter_text(filter);
     }

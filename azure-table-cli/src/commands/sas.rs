@@ -1,15 +1,15 @@
 //! `sas`: shared access signatures.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use azure_table_client::auth::{
-    AccountPermissions, AccountSas, ResourceTypes, SasProtocol, SasToken, TablePermissions,
-    TableSas,
+    AccountPermissions, AccountSas, ResourceTypes, SasProtocol, SasToken, TableSas,
 };
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::{DynamicEntity, RetryPolicy, TableServiceClient};
 
-use crate::args::{Globals, Moment, Sas};
+use crate::args::{Globals, Sas};
+use crate::engine::permissions::{end, set, table_permissions};
 use crate::failure::{Failure, Result};
 use crate::output::{Out, note, one_line};
 
@@ -77,18 +77,6 @@ fn check_protocol(endpoint: &str, args: &Sas, globals: &Globals) -> Result<()> {
     Ok(())
 }
 
-/// The time that an option states.
-pub(super) fn end(moment: Moment) -> Result<EdmDateTime> {
-    match moment {
-        Moment::At(time) => Ok(time),
-        Moment::In(lifetime) => {
-            let time = SystemTime::now().checked_add(lifetime);
-            let time = time.and_then(|time| EdmDateTime::from_system_time(time).ok());
-            time.ok_or_else(|| Failure::usage("the lifetime ends after the year 9999"))
-        }
-    }
-}
-
 /// The setters that both kinds of signatures have.
 macro_rules! terms {
     ($sas:expr, $args:expr, $expiry:expr) => {{
@@ -154,39 +142,6 @@ fn table(name: &str, args: &Sas, expiry: Option<EdmDateTime>) -> Result<TableSas
     Ok(sas)
 }
 
-/// Returns the permissions for a table with these letters.
-pub(crate) fn table_permissions(letters: &str) -> Result<TablePermissions> {
-    set(
-        "permissions",
-        letters,
-        &[
-            ('r', TablePermissions::READ),
-            ('a', TablePermissions::ADD),
-            ('u', TablePermissions::UPDATE),
-            ('d', TablePermissions::DELETE),
-        ],
-    )
-}
-
-/// Returns the set of these letters.
-fn set<T: Default + std::ops::BitOrAssign + Copy>(
-    what: &str,
-    letters: &str,
-    known: &[(char, T)],
-) -> Result<T> {
-    let mut all = T::default();
-    for letter in letters.chars() {
-        let Some((_, one)) = known.iter().find(|(name, _)| *name == letter) else {
-            let known: String = known.iter().map(|(name, _)| *name).collect();
-            return Err(Failure::usage(format!(
-                "the {what} have the unknown letter {letter:?} (known: {known})"
-            )));
-        };
-        all |= *one;
-    }
-    Ok(all)
-}
-
 #[cfg(feature = "entra")]
 async fn delegated(
     service: &TableServiceClient,
@@ -208,17 +163,4 @@ async fn delegated(
     _: Option<EdmDateTime>,
 ) -> Result<SasToken> {
     Err(crate::connect::without_entra())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_letters_are_refused() {
-        let known = [('r', TablePermissions::READ), ('a', TablePermissions::ADD)];
-        assert_eq!(set("permissions", "ar", &known).unwrap().to_string(), "ra");
-        let failure = set("permissions", "rx", &known).unwrap_err();
-        assert!(failure.message().contains("'x' (known: ra)"), "{failure:?}");
-    }
 }

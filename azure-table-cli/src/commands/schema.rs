@@ -9,23 +9,23 @@ mod rust;
 use std::num::NonZeroU64;
 
 use azure_table_client::DynamicEntity;
-use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use futures_util::stream::TryStreamExt as _;
 
 use crate::args::{Globals, Schema};
+use crate::engine::scan;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Out;
-use crate::pacer::Pacer;
 use crate::progress::{Progress, counted};
 use kinds::Rows;
 
 pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
-    let scan = Scan::new(&args, globals)?;
+    let sample = Sample::new(&args, globals)?;
     if let Some(file) = &args.check {
-        return check::run(file, &args, scan, globals).await;
+        return check::run(file, &args, sample, globals).await;
     }
     let mut rows = Rows::new(args.kind.as_deref())?;
-    let end = scan.run(|row| rows.add(&row)).await?;
+    let end = sample.run(|row| rows.add(&row)).await?;
     let (whole, kinds) = rows.finish()?;
     if whole.rows > 0 {
         let text = if args.rust {
@@ -45,8 +45,8 @@ pub(crate) async fn run(args: Schema, globals: &Globals) -> Result<()> {
 }
 
 /// The rows of the sample, which are not read yet.
-struct Scan {
-    rows: BoxStream<'static, Result<DynamicEntity>>,
+struct Sample {
+    rows: scan::Rows,
     limit: Option<u64>,
     progress: Progress,
 }
@@ -61,18 +61,14 @@ struct End {
     interrupted: Option<Exit>,
 }
 
-impl Scan {
+impl Sample {
     fn new(args: &Schema, globals: &Globals) -> Result<Self> {
-        let mut query =
-            globals.service()?.table_named::<DynamicEntity>(&args.table).query().allow_scan();
+        let table = globals.service()?.table_named(&args.table);
         let limit = args.limit().map(NonZeroU64::get);
-        if let Some(rows) = limit {
-            query = query.take(rows);
-        }
         let progress = Progress::new(globals.quiet, "schema", None)
             .with_requests(&globals.connection.requests);
-        let rows = query.stream().map_err(Failure::from).boxed();
-        Ok(Self { rows: Pacer::new(args.rate).stream(rows), limit, progress })
+        let scan = scan::Scan { take: limit, ..scan::Scan::of(table, args.rate) };
+        Ok(Self { rows: scan.rows(), limit, progress })
     }
 
     /// Passes the rows on, until the end or until the user interrupts it.

@@ -1,7 +1,7 @@
 //! `sync`: the changes and deletions of a table into its copy.
 //!
-//! A pass copies the rows that changed since the one before by the run of `copy`, then deletes the recorded rows that the
-//! source has no more. The passes overlap, and each can be repeated: a killed pass is lost without a loss of rows.
+//! A pass copies the rows that changed since the one before by the run of `copy`, then deletes the rows that the source does
+//! not have. The passes overlap, and each can be repeated: a killed pass is lost without a loss of rows.
 
 mod comparison;
 mod deletions;
@@ -17,6 +17,7 @@ use tokio::time::sleep;
 
 use crate::args::{Globals, Sync};
 use crate::confirm::confirm;
+use crate::engine::files::note_current_folder;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::note;
@@ -28,20 +29,21 @@ const CONTINUES: &str = "the same command continues";
 
 pub(crate) async fn run(args: Sync, globals: &Globals) -> Result<()> {
     let pair = Pair::open(&args, globals)?;
-    let files = pair.lock(&args)?;
+    let file = pair.lock()?;
     if args.dry_run {
-        let dry_run = dry_run::run(&args, &pair, &files, globals);
+        let dry_run = dry_run::run(&args, &pair, &file, globals);
         return stopped_by(&Interrupt::install()?, dry_run).await;
     }
     if args.delete {
         let (source, target) = (pair.source.rows.name(), pair.target.rows.name());
         let question =
-            format!("sync deletes rows of {target} that are deleted in {source}. Continue?");
+            format!("sync deletes the rows of {target} that {source} does not have. Continue?");
         confirm(globals.yes, &question)?;
     }
+    note_current_folder(&[file.path(), &pair.list], globals);
     // Before, Ctrl-C ends the command at once.
     let interrupt = Interrupt::install()?;
-    let mut passes = Passes::begin(&args, &pair, files, &interrupt, globals)?;
+    let mut passes = Passes::begin(&args, &pair, file, &interrupt, globals)?;
     match follow(&mut passes, &args, &pair, &interrupt, globals).await {
         Err(failure) if failure.exit() == Exit::NotFound => Err(pair.without_target(failure).await),
         end => end,
@@ -64,7 +66,7 @@ async fn follow(
         let mut now = None;
         if args.until_equal && report.is_unchanged() {
             if let Some(equal) = last.as_ref().filter(|last| last.is_equal()) {
-                return equal.conclude(&pair.refused, globals);
+                return equal.conclude(&pair.list, globals);
             }
             let compared = Comparison::run(args, pair, passes.refused(), globals);
             let compared = stopped_by(interrupt, compared).await?;

@@ -1,7 +1,7 @@
 //! `truncate`: all rows of a table.
 
-use super::found_rows::{self, Change, Consent, Task};
 use crate::args::{Globals, Truncate};
+use crate::engine::found_rows::{self, Change, Consent, Task};
 use crate::failure::{Failure, Result};
 
 pub(crate) async fn run(args: Truncate, globals: &Globals) -> Result<()> {
@@ -14,6 +14,7 @@ pub(crate) async fn run(args: Truncate, globals: &Globals) -> Result<()> {
         _ => Consent::Yes,
     };
     let service = globals.service()?;
-    let task = Task { service, table: args.table, filter: None, change: Change::Delete, consent };
+    let (command, table, change) = ("truncate", args.table, Change::Delete);
+    let task = Task { command, service, table, filter: None, change, consent };
     found_rows::run(task, args.found_rows, globals).await
 }

@@ -3,8 +3,8 @@
 use azure_table_client::limits::check_property_name;
 use azure_table_client::{DynamicEntity, Error, TableServiceClient};
 
-use super::found_rows::{self, Change, Consent, Task};
 use crate::args::{Globals, Update};
+use crate::engine::found_rows::{self, Change, Consent, Task};
 use crate::failure::{Failure, Result};
 use crate::row;
 
@@ -15,7 +15,7 @@ pub(crate) async fn run(args: Update, globals: &Globals) -> Result<()> {
     check(&set, &args.unset, &service)?;
     let change = Change::Update { set, unset: args.unset };
     let (filter, consent) = (Some(args.filter), Consent::Yes);
-    let task = Task { service, table: args.table, filter, change, consent };
+    let task = Task { command: "update", service, table: args.table, filter, change, consent };
     found_rows::run(task, args.found_rows, globals).await
 }
 

@@ -5,8 +5,9 @@ mod signature;
 
 use crate::args::{Globals, Whoami};
 use crate::connect::{Kind, table_of};
-use crate::failure::{Exit, Failure, Result, escaped};
+use crate::failure::{Exit, Failure, Result};
 use crate::output::Out;
+use crate::terminal::escaped;
 use probe::Access;
 
 /// The width of the names, unless a field has a longer one.

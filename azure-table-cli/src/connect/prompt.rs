@@ -1,10 +1,16 @@
 //! The question for a connection at the terminal, which does not show the text.
 
 use std::io;
+#[cfg(unix)]
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zeroize::Zeroizing;
 
 use crate::failure::{Exit, Failure, Result};
+#[cfg(unix)]
+use crate::interrupt::Interrupt;
 
 /// Asks for the connection of an option, such as `--from`.
 pub(super) fn connection(option: &str) -> Result<Zeroizing<String>> {
@@ -16,7 +22,7 @@ pub(super) fn connection(option: &str) -> Result<Zeroizing<String>> {
 }
 
 /// Reads a line that the terminal does not show. Returns `None` after Ctrl-C, which ends the line instead of the process: a
-/// signal would leave the terminal without echo.
+/// signal would leave the terminal without echo. SIGTERM restores the terminal before it ends the process.
 #[cfg(unix)]
 fn hidden_line(question: &str) -> io::Result<Option<Zeroizing<String>>> {
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
@@ -31,11 +37,13 @@ fn hidden_line(question: &str) -> io::Result<Option<Zeroizing<String>>> {
     let mut hidden = shown.clone();
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
     hidden.special_codes[SpecialCodeIndex::VEOL] = interrupt;
+    let is_asking = restore_at_sigterm(&terminal, &shown)?;
     tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
     let mut line = Zeroizing::new(Vec::new());
     let asked = terminal.write_all(question.as_bytes());
     let result = asked.and_then(|()| read_line(&mut terminal, interrupt, &mut line));
     tcsetattr(&terminal, OptionalActions::Flush, &shown)?;
+    is_asking.store(false, Ordering::Relaxed);
     terminal.write_all(b"\n")?;
     result?;
     if line.last() == Some(&interrupt) {
@@ -44,6 +52,33 @@ fn hidden_line(question: &str) -> io::Result<Option<Zeroizing<String>>> {
     let text = std::str::from_utf8(line.trim_ascii_end());
     let text = text.map_err(|_| io::Error::other("the text is not UTF-8"))?;
     Ok(Some(Zeroizing::new(text.to_owned())))
+}
+
+/// Handles SIGTERM from now on, since the default would leave the terminal without echo. Returns whether the prompt is open,
+/// for the caller to set. Later, the signal ends the process at once, unless the command handles it.
+#[cfg(unix)]
+fn restore_at_sigterm(
+    terminal: &std::fs::File,
+    shown: &rustix::termios::Termios,
+) -> io::Result<Arc<AtomicBool>> {
+    use rustix::termios::{OptionalActions, tcsetattr};
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let is_asking = Arc::new(AtomicBool::new(true));
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Ok(is_asking) };
+    let mut signals = signal(SignalKind::terminate())?;
+    let (terminal, shown, asking) = (terminal.try_clone()?, shown.clone(), Arc::clone(&is_asking));
+    runtime.spawn(async move {
+        while signals.recv().await.is_some() {
+            if asking.load(Ordering::Relaxed) {
+                let _ = tcsetattr(&terminal, OptionalActions::Flush, &shown);
+            } else if Interrupt::is_installed() {
+                continue;
+            }
+            std::process::exit(Exit::Terminated as i32);
+        }
+    });
+    Ok(is_asking)
 }
 
 /// Reads up to a line break or `end`.

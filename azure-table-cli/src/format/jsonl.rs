@@ -7,6 +7,7 @@ use azure_table_client::{DynamicEntity, Error};
 use serde::Serialize;
 
 use super::lines::Lines;
+use super::list::{Head, Lists};
 use super::{Output, RowWriter};
 use crate::failure::{Failure, Result};
 
@@ -110,11 +111,14 @@ pub(crate) fn read_row(text: &str) -> std::result::Result<DynamicEntity, String>
 pub(super) struct Reader {
     lines: Lines,
     line: Vec<u8>,
+    /// What is taken of a list; `None` if the file cannot be one.
+    lists: Option<Lists>,
+    is_list: bool,
 }
 
 impl Reader {
-    pub(super) fn new(lines: Lines) -> Self {
-        Self { lines, line: Vec::new() }
+    pub(super) fn new(lines: Lines, lists: Option<Lists>) -> Self {
+        Self { lines, line: Vec::new(), lists, is_list: false }
     }
 
     fn read(&mut self) -> Result<Option<DynamicEntity>> {
@@ -123,14 +127,33 @@ impl Reader {
             if !self.lines.append_to(&mut self.line)? {
                 return Ok(None);
             }
-            if !self.line.trim_ascii().is_empty() {
-                break;
+            if self.line.trim_ascii().is_empty() || self.begins_list()? {
+                continue;
+            }
+            let error = |why: &str| self.lines.error(self.lines.number(), why);
+            let line = std::str::from_utf8(self.line.trim_ascii_end())
+                .map_err(|_| error("the line is not UTF-8"))?;
+            let row = match &self.lists {
+                Some(lists) if self.is_list => lists.row(line, read_row),
+                _ => read_row(line).map(Some),
+            };
+            if let Some(row) = row.map_err(|why| error(&why))? {
+                return Ok(Some(row));
             }
         }
-        let error = |why: &str| self.lines.error(self.lines.number(), why);
-        let line = std::str::from_utf8(self.line.trim_ascii_end())
-            .map_err(|_| error("the line is not UTF-8"))?;
-        read_row(line).map(Some).map_err(|why| error(&why))
+    }
+
+    /// Whether the line is the first one of a list.
+    fn begins_list(&mut self) -> Result<bool> {
+        let Some(lists) = self.lists.as_ref().filter(|_| self.lines.number() == 1) else {
+            return Ok(false);
+        };
+        let head = Head::read(self.lines.name(), &self.line)?;
+        if let Some(head) = &head {
+            lists.begin(self.lines.name(), head)?;
+        }
+        self.is_list = head.is_some();
+        Ok(self.is_list)
     }
 }
 

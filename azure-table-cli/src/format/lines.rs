@@ -21,6 +21,11 @@ impl Lines {
         Self { input, name, number: 0 }
     }
 
+    /// The name of the file in messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The number of the line that was read last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number

@@ -11,7 +11,7 @@ use azure_table_client::{DynamicEntity, TableClient};
 use crate::accounts::{assert_same, fill_account};
 use crate::file_kills::{KILLS_MS, run_with_kills};
 use crate::files::fill;
-use crate::support::{Emulator, Folder, Run, run};
+use crate::support::{Emulator, Folder, Run, listed, run};
 
 pub(crate) const SLOW: &str = r#"{"fault":"delay_reply","milliseconds":40}"#;
 
@@ -228,10 +228,13 @@ async fn unknown_outcomes_are_listed() {
     // A proxy may have forwarded the requests.
     backup.target.add_faults(r#"{"fault":"proxy_page","status":403,"on":"Transaction","skip":12}"#);
     let error = Run::of(&backup.import().output().unwrap()).failed(5);
-    assert!(error.contains("table Large: ") && error.contains("Large.jsonl.unknown"), "{error}");
-    let list = backup.folder.path().join("backup").join("Large.jsonl.unknown");
-    let list = fs::read_to_string(list).unwrap();
-    let unknown = format!("{} unknown; ", list.lines().count());
+    assert!(
+        error.contains("table Large: ") && error.contains("Large.jsonl.failed.jsonl"),
+        "{error}"
+    );
+    let list = backup.folder.path().join("backup").join("Large.jsonl.failed.jsonl");
+    let unknown = format!(" {} unknown (", listed(list).len());
+    let error = error.replace(',', "");
     assert!(error.contains(&unknown), "{unknown}: {error}");
     // The files of an import are not part of the backup.
     run(&["verify", &backup.path]).done();
@@ -311,12 +314,12 @@ async fn refused_rows_do_not_stop_an_import() {
     let cosmos = Emulator::start_with(&["--dialect", "cosmos"]);
     let import = ["import", &path, "--all-tables", "--dialect", "cosmos"];
     let error = cosmos.run(&import).failed(4);
-    assert!(error.contains("table Blogs: 1 row was refused"), "{error}");
+    assert!(error.contains("table Blogs: 3 rows imported, 1 refused ("), "{error}");
     assert!(error.contains("2 tables imported; only in part: Blogs"), "{error}");
     assert_eq!(cosmos.run(&["count", "Logs", "--dialect", "cosmos"]).done(), "3\n");
     // The list is not lost.
     let error = cosmos.run(&[&import[..], &["--replace"]].concat()).failed(2);
-    assert!(error.contains("Blogs.jsonl.refused, a list of an earlier run"), "{error}");
+    assert!(error.contains("Blogs.jsonl.failed.jsonl, a list of an earlier run"), "{error}");
 }
 
 /// The checkpoint of a table counts the rows that another run has sent, perhaps to a table that is gone.

@@ -158,7 +158,7 @@ async fn check(plan: Plan) {
     let begin = Instant::now();
     let copy = |resume: bool| {
         let mut copy = command(&["copy", "Blogs", "Copy", "--to", "env:TARGET", "--create"]);
-        copy.args(["--mode", plan.mode, "--checkpoint", &files[0], "--refused", &files[1]]);
+        copy.args(["--mode", plan.mode, "--checkpoint", &files[0], "--failed", &files[1]]);
         if resume {
             copy.arg("--resume");
         }

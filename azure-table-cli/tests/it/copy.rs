@@ -51,6 +51,15 @@ async fn a_table_is_not_copied_into_itself() {
 }
 
 #[tokio::test]
+async fn a_source_that_does_not_exist_leaves_no_table() {
+    let pair = Pair::new();
+    let error = pair.copy(&["--create"]).failed(6);
+    assert!(error.contains("Blogs"), "{error}");
+    assert!(pair.target.client().list_tables().await.unwrap().is_empty());
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
 async fn rows_that_cosmos_db_refuses_are_listed() {
     let pair = Pair::into_cosmos();
     let blogs = pair.source.table("Blogs").await;
@@ -62,7 +71,7 @@ async fn rows_that_cosmos_db_refuses_are_listed() {
     let missing = pair.copy(&[]).failed(6);
     assert!(missing.contains("add --create"), "{missing}");
     let error = pair.copy(&["--create", "--resume"]).failed(4);
-    assert!(error.contains("5 rows refused") && error.contains("2 rows copied"), "{error}");
+    assert!(error.contains("2 rows copied, 5 refused (Blogs-Copy.failed.jsonl)"), "{error}");
     let refused = pair.refused();
     let keys: Vec<_> = refused
         .iter()
@@ -71,6 +80,10 @@ async fn rows_that_cosmos_db_refuses_are_listed() {
     let long = "k".repeat(1024);
     assert_eq!(keys, [("", "2"), ("a", ""), ("b", "1"), ("b", "2"), ("c", &*long)]);
     assert!(refused[2]["reason"].as_str().unwrap().contains("Etag"), "{refused:?}");
+    assert_eq!(
+        (&refused[2]["outcome"], &refused[2]["row"]["Etag"]),
+        (&"refused".into(), &"x".into())
+    );
     let differences = pair.diff();
     assert_eq!(differences.out.lines().count(), 5, "{differences:?}");
     assert!(differences.out.lines().all(|line| line.starts_with("only in A: ")), "{differences:?}");
@@ -91,7 +104,7 @@ async fn an_unknown_outcome_is_resolved_by_resuming() {
         let copy = ["--create", "--mode", mode, "--give-up-after", "1s"];
         let error = pair.copy(&copy).failed(5);
         assert!(
-            error.contains("1 row with an unknown outcome") && error.contains("--resume"),
+            error.contains("1 unknown (Blogs-Copy.failed.jsonl)") && error.contains("--resume"),
             "{error}"
         );
         assert!(pair.path("Blogs-Copy.checkpoint").exists());
@@ -116,7 +129,7 @@ async fn an_insert_reports_rows_that_exist() {
     insert(&blogs, &[row("a", "1"), row("a", "2"), row("b", "1")]).await;
     insert(&pair.target.table("Copy").await, &[row("a", "1").with("Text", "other")]).await;
     let error = pair.copy(&["--mode", "insert"]).failed(4);
-    assert!(error.contains("1 row refused"), "{error}");
+    assert!(error.contains("2 rows copied, 1 refused"), "{error}");
     assert_eq!(pair.refused()[0]["RowKey"], "1");
     let differences = pair.diff();
     assert!(
@@ -166,7 +179,7 @@ async fn a_resumed_insert_compares_the_rows_that_exist() {
     pair.copy(&["--mode", "insert", "--give-up-after", "1s"]).failed(5);
     pair.target.end_faults();
     let error = pair.copy(&["--mode", "insert", "--resume"]).failed(4);
-    assert!(error.contains("1 row refused") && error.contains("9 rows copied"), "{error}");
+    assert!(error.contains("9 rows copied, 1 refused ("), "{error}");
     let refused = pair.refused();
     assert_eq!((refused.len(), &refused[0]["PartitionKey"]), (1, &Value::from("p05")));
     assert!(!pair.path("Blogs-Copy.checkpoint").exists());

@@ -1,4 +1,4 @@
-//! `--dry-run`: the estimated requests are those of the run.
+//! `--dry-run`: the estimated requests are about those of the run.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,31 +11,31 @@ use crate::pair::Pair;
 use crate::run_files::lines;
 use crate::support::{Emulator, Folder, Run, interrupt};
 
-/// Returns the billable requests that the dry run of a command states, and those that the command then uses.
+/// Returns the requests that the dry run of a command estimates, and those that the command then uses.
 pub(crate) fn estimated_and_used(
     folder: &Folder,
     emulator: &Emulator,
     command: &[&str],
-) -> (String, String) {
+) -> (u64, u64) {
     compared(|arguments| run_in(folder, emulator, arguments), command)
 }
 
-fn compared(run: impl Fn(&[&str]) -> Run, command: &[&str]) -> (String, String) {
+fn compared(run: impl Fn(&[&str]) -> Run, command: &[&str]) -> (u64, u64) {
     let shown = run(&[command, &["--dry-run", "-q"]].concat()).done();
     let (_, estimated) = shown.trim_end().rsplit_once("the run would use about ").unwrap();
     let end = run(command);
     let used = end.err.trim_end().rsplit('\n').next().unwrap().to_owned();
     end.done();
-    (estimated.to_owned(), used)
+    (number(estimated), number(&used))
 }
 
-/// Returns the number of `64 billable requests: …`.
-pub(crate) fn total(requests: &str) -> u64 {
+/// Returns the number of `64 billable requests: …` and of `64 requests`.
+pub(crate) fn number(requests: &str) -> u64 {
     requests.split_once(' ').unwrap().0.replace(',', "").parse().unwrap()
 }
 
 #[tokio::test]
-async fn a_dry_run_states_the_requests_that_the_run_uses() {
+async fn a_dry_run_estimates_the_requests_that_the_run_uses() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     // Five partitions of 161 or 160 rows.
     fill(&emulator, "Blogs", 801).await;
@@ -44,47 +44,25 @@ async fn a_dry_run_states_the_requests_that_the_run_uses() {
     let all = ["--filter", "RowKey ge ''"];
     let some = ["--filter", "PartitionKey eq 'it''s 0'"];
     for (command, expected) in [
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat()[..],
-            "12 billable requests: 2 Query, 10 Transaction",
-        ),
+        (&[&["update", "Blogs", "--set", "A=1"], &all[..]].concat()[..], (11, 12)),
         // The rows have the value already.
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(),
-            "2 billable requests: 2 Query",
-        ),
-        (
-            &[&["update", "Blogs", "--set", "A=2"], &some[..]].concat(),
-            "4 billable requests: 2 Query, 2 Transaction",
-        ),
-        (
-            &[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(),
-            "4 billable requests: 2 Query, 2 Transaction",
-        ),
-        (
-            &[&["update", "Blogs2", "--set", "A=1"], &all[..]].concat(),
-            "3 billable requests: 2 Query, 1 Merge",
-        ),
-        (
-            &[&["update", "Blogs2", "--unset", "A"], &all[..]].concat(),
-            "3 billable requests: 2 Query, 1 Replace",
-        ),
-        (&[&["delete", "Blogs2"], &all[..]].concat(), "3 billable requests: 2 Query, 1 Delete"),
-        (&[&["delete", "Blogs2"], &all[..]].concat(), "1 billable request: 1 Query"),
-        (
-            &["truncate", "Blogs", "--confirm", "Blogs"],
-            "12 billable requests: 2 Query, 10 Transaction",
-        ),
+        (&[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(), (2, 2)),
+        (&[&["update", "Blogs", "--set", "A=2"], &some[..]].concat(), (4, 4)),
+        (&[&["update", "Blogs", "--set", "A=1"], &all[..]].concat(), (4, 4)),
+        (&[&["update", "Blogs2", "--set", "A=1"], &all[..]].concat(), (3, 3)),
+        (&[&["update", "Blogs2", "--unset", "A"], &all[..]].concat(), (3, 3)),
+        (&[&["delete", "Blogs2"], &all[..]].concat(), (3, 3)),
+        (&[&["delete", "Blogs2"], &all[..]].concat(), (1, 1)),
+        (&["truncate", "Blogs", "--confirm", "Blogs"], (11, 12)),
     ] {
         let command = [command, &limit].concat();
-        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-        assert_eq!((&*estimated, &*used), (expected, expected), "{command:?}");
+        assert_eq!(estimated_and_used(&folder, &emulator, &command), expected, "{command:?}");
     }
 }
 
 /// Where a page ends within a partition, the run may send the rows that it has before the next page arrives.
 #[tokio::test]
-async fn a_run_uses_at_most_one_request_for_each_page_more_than_its_dry_run_states() {
+async fn a_run_may_use_a_request_more_for_each_page() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     fill(&emulator, "Blogs", 4_000).await;
     emulator.add_faults(
@@ -95,8 +73,9 @@ async fn a_run_uses_at_most_one_request_for_each_page_more_than_its_dry_run_stat
     );
     let command = ["truncate", "Blogs", "--confirm", "Blogs", "--yes", "--max-rows", "4000"];
     let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-    assert_eq!(estimated, "64 billable requests: 24 Query, 40 Transaction");
-    assert!((64..64 + 12).contains(&total(&used)) && used.contains(": 24 Query, "), "{used}");
+    // The pages of this service have fewer rows.
+    assert_eq!(estimated, 48);
+    assert!((64..64 + 12).contains(&used), "{used}");
 }
 
 #[tokio::test]
@@ -108,26 +87,18 @@ async fn an_import_is_estimated_without_a_request() {
     let shown = run_in(&folder, &emulator, &[&import[..], &["--dry-run"]].concat());
     let expected = format!(
         "201 rows in 5 partitions for Blogs ({}/devstoreaccount1)\n\
-         the run would use about 6 billable requests: 1 CreateTable, 5 Transaction\n",
+         the run would use about 6 requests\n",
         emulator.origin
     );
     assert_eq!(shown.done(), expected);
     assert_eq!(emulator.requests(), 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    let (estimated, used) = estimated_and_used(&folder, &emulator, &import);
-    assert_eq!(estimated, used);
+    assert_eq!(estimated_and_used(&folder, &emulator, &import), (6, 6));
 
     fs::write(folder.file("rows.jsonl"), lines(0..1)).unwrap();
-    for (mode, single) in [
-        ("upsert-replace", "InsertOrReplace"),
-        ("upsert-merge", "InsertOrMerge"),
-        ("replace", "Replace"),
-        ("merge", "Merge"),
-    ] {
+    for mode in ["upsert-replace", "upsert-merge", "replace", "merge"] {
         let import = ["import", "rows.jsonl", "Blogs", "--mode", mode];
-        let (estimated, used) = estimated_and_used(&folder, &emulator, &import);
-        let expected = format!("1 billable request: 1 {single}");
-        assert_eq!((&estimated, &used), (&expected, &expected));
+        assert_eq!(estimated_and_used(&folder, &emulator, &import), (1, 1), "{mode}");
     }
 }
 
@@ -150,25 +121,20 @@ async fn an_export_is_estimated_by_its_keys_or_by_the_expected_rows() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     fill(&emulator, "Blogs", 2_001).await;
     for (options, rows, expected) in [
-        (&["--format", "jsonl"][..], "2,001", "3 billable requests: 3 Query"),
-        (
-            &["--format", "jsonl", "--filter", "Yes eq true", "--select", "Text"],
-            "1,001",
-            "2 billable requests: 2 Query",
-        ),
-        (&["--format", "csv"], "2,001", "3 billable requests: 3 Query"),
+        (&["--format", "jsonl"][..], "2,001", 3),
+        (&["--format", "jsonl", "--filter", "Yes eq true", "--select", "Text"], "1,001", 2),
+        (&["--format", "csv"], "2,001", 3),
     ] {
         let command = [&["export", "Blogs", "rows", "--yes"], options].concat();
         let shown = run_in(&folder, &emulator, &[&command[..], &["--dry-run"]].concat());
         assert!(shown.out.starts_with(&format!("{rows} rows of Blogs (")), "{shown:?}");
-        assert!(shown.err.ends_with(&format!("this dry run used {expected}\n")), "{shown:?}");
+        let used = format!("this dry run used {expected} billable requests: {expected} Query\n");
+        assert!(shown.err.ends_with(&used), "{shown:?}");
         let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+        assert_eq!((estimated, used), (expected, expected), "{options:?}");
     }
     let requests = emulator.requests();
-    for (rows, expected) in
-        [("0", "1 billable request: 1 Query"), ("2001", "3 billable requests: 3 Query")]
-    {
+    for (rows, expected) in [("0", "1 request"), ("2001", "3 requests")] {
         let shown = emulator.run(&["export", "Blogs", "--dry-run", "--expect", rows]).done();
         assert_eq!(shown, format!("the run would use about {expected}\n"));
     }
@@ -182,13 +148,12 @@ async fn the_export_of_an_account_is_estimated_with_its_policies() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     fill(&emulator, "Blogs", 1_001).await;
     fill(&emulator, "Logs", 3).await;
-    for (name, options, expected) in [
-        ("a", &[][..], "6 billable requests: 1 ListTables, 3 Query, 2 GetTableAcl"),
-        ("b", &["--no-policies", "--exclude", "L*"], "3 billable requests: 1 ListTables, 2 Query"),
-    ] {
+    for (name, options, expected) in
+        [("a", &[][..], 6), ("b", &["--no-policies", "--exclude", "L*"], 3)]
+    {
         let command = [&["export", "--all-tables", name], options].concat();
         let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+        assert_eq!((estimated, used), (expected, expected), "{options:?}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
@@ -201,7 +166,9 @@ async fn a_copy_is_estimated_by_its_keys() {
     let copy = ["copy", "Blogs", "Copy", "--create"];
     let shown = run_in(&folder, &emulator, &[&copy[..], &["--dry-run"]].concat());
     let account = format!("{}/devstoreaccount1", emulator.origin);
-    let expected = format!("801 rows of Blogs ({account}) for Copy ({account}), which the run");
+    let expected = format!(
+        "801 rows in 5 partitions of Blogs ({account}) for Copy ({account}), which the run"
+    );
     assert!(shown.out.starts_with(&format!("{expected} would create\n")), "{shown:?}");
     let used = "this dry run used 2 billable requests: 1 GetTable, 1 Query\n";
     assert!(shown.err.ends_with(used), "{shown:?}");
@@ -210,21 +177,18 @@ async fn a_copy_is_estimated_by_its_keys() {
     let part = ["--filter", "PartitionKey eq 'it''s 0'"];
     let one = ["--filter", "PartitionKey eq 'it''s 0' and RowKey lt '000001'"];
     for (options, expected) in [
-        (&["--create"][..], "12 billable requests: 1 CreateTable, 1 Query, 10 Transaction"),
-        (&[], "11 billable requests: 1 Query, 10 Transaction"),
-        (&["--for-sync"], "12 billable requests: 2 Query, 10 Transaction"),
-        (
-            &["--filter", "Yes eq true", "--mode", "merge"],
-            "6 billable requests: 1 Query, 5 Transaction",
-        ),
-        (&part, "3 billable requests: 1 Query, 2 Transaction"),
-        (&[&["--rate", "200"], &part[..]].concat(), "5 billable requests: 1 Query, 4 Transaction"),
-        (&one, "2 billable requests: 1 Query, 1 InsertOrReplace"),
-        (&["--filter", "Yes eq 1"], "1 billable request: 1 Query"),
+        (&["--create"][..], (12, 13)),
+        (&[], (10, 11)),
+        (&["--for-sync"], (10, 12)),
+        (&["--filter", "Yes eq true", "--mode", "merge"], (6, 6)),
+        (&part, (3, 3)),
+        // A low rate makes transactions smaller.
+        (&[&["--rate", "200"], &part[..]].concat(), (3, 5)),
+        (&one, (2, 2)),
+        (&["--filter", "Yes eq 1"], (1, 1)),
     ] {
         let command = [&["copy", "Blogs", "Copy"], options].concat();
-        let (estimated, used) = estimated_and_used(&folder, &emulator, &command);
-        assert_eq!((&*estimated, &*used), (expected, expected), "{options:?}");
+        assert_eq!(estimated_and_used(&folder, &emulator, &command), expected, "{options:?}");
     }
 }
 
@@ -232,18 +196,18 @@ async fn a_copy_is_estimated_by_its_keys() {
 #[tokio::test]
 async fn a_copy_of_several_pages_and_into_cosmos_db_is_estimated() {
     for (pair, expected) in [
-        (Pair::new(), "24 billable requests: 3 Query, "),
-        (Pair::into_cosmos(), "25 billable requests: 1 GetTable, 3 Query, "),
+        (Pair::new(), 24..=27),
+        // It looks up the target table too.
+        (Pair::into_cosmos(), 25..=28),
     ] {
         fill(&pair.source, "Blogs", 2_001).await;
         pair.target.table("Copy").await;
         let run = |arguments: &[&str]| pair.run(arguments);
         let (estimated, used) = compared(run, &["copy", "Blogs", "Copy"]);
-        assert!(estimated.starts_with(expected), "{estimated}");
-        assert!((0..=3).contains(&(total(&used) - total(&estimated))), "{estimated}; {used}");
+        assert!(estimated == 24 && expected.contains(&used), "{estimated}; {used}");
+        // Each range may end with an empty page.
         let (estimated, used) = compared(run, &["copy", "Blogs", "Copy", "--parallel", "4"]);
-        let pages = total(&estimated) - 21;
-        assert!((0..=pages).contains(&(total(&used) - total(&estimated))), "{estimated}; {used}");
+        assert!(estimated == 24 && (24..=40).contains(&used), "{estimated}; {used}");
     }
 }
 
@@ -266,12 +230,12 @@ async fn a_dry_run_of_a_copy_refuses_what_the_run_refuses() {
     assert_eq!(emulator.client().list_tables().await.unwrap(), ["Blogs"]);
 
     // The lists and the checkpoint of an earlier run stay.
-    for file in ["Blogs-Copy.checkpoint", "Blogs-Copy.refused", "Blogs-Copy.keys"] {
+    for file in ["Blogs-Copy.checkpoint", "Blogs-Copy.failed.jsonl", "Blogs-Copy.sync"] {
         fs::write(folder.file(file), "precious").unwrap();
     }
     let dry_run = [&copy[..], &["--create", "--for-sync", "--dry-run"]].concat();
     let shown = run_in(&folder, &emulator, &dry_run).done();
-    assert!(shown.starts_with("1 row of Blogs ("), "{shown}");
+    assert!(shown.starts_with("1 row in 1 partition of Blogs ("), "{shown}");
     let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
     let texts: Vec<_> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
     assert_eq!(texts, ["precious"; 3]);
@@ -292,24 +256,14 @@ async fn a_copy_into_a_signed_table_is_estimated() {
     assert!(shown.err.starts_with("it is unknown whether the table Copy exists: "), "{shown:?}");
     assert!(!shown.err.contains("sig="), "{shown:?}");
     let (estimated, used) = compared(signed, &copy);
-    let expected = "2 billable requests: 1 Query, 1 InsertOrReplace";
-    assert_eq!((&*estimated, &*used), (expected, expected));
+    assert_eq!((estimated, used), (2, 2));
 }
 
 #[tokio::test]
 async fn the_copy_of_an_account_is_estimated_by_its_keys() {
-    for (pair, options, expected) in [
-        (
-            Pair::new(),
-            &[][..],
-            "18 billable requests: 1 CreateTable, 2 ListTables, 2 Query, 3 InsertOrReplace, 10 Transaction",
-        ),
-        (
-            Pair::into_cosmos(),
-            &["--exclude", "Logs"],
-            "14 billable requests: 1 GetTable, 2 ListTables, 1 Query, 10 Transaction",
-        ),
-    ] {
+    for (pair, options, expected) in
+        [(Pair::new(), &[][..], (18, 19)), (Pair::into_cosmos(), &["--exclude", "Logs"], (12, 14))]
+    {
         fill(&pair.source, "Blogs", 801).await;
         fill(&pair.source, "Logs", 3).await;
         pair.target.table("Blogs").await;
@@ -319,13 +273,12 @@ async fn the_copy_of_an_account_is_estimated_by_its_keys() {
         let lines = "write             801 rows  Blogs\ncreate              3 rows  Logs\n";
         assert!(shown.starts_with(lines), "{shown}");
         assert_eq!(pair.target.client().list_tables().await.unwrap(), ["Blogs"]);
-        let (estimated, used) = compared(run, &[&copy[..], options].concat());
-        assert_eq!((&*estimated, &*used), (expected, expected));
+        assert_eq!(compared(run, &[&copy[..], options].concat()), expected);
     }
 }
 
 /// Returns the requests of the dry run of a `sync`, and those of its first pass.
-fn compared_pass(pair: &Pair, options: &[&str]) -> (String, String) {
+fn compared_pass(pair: &Pair, options: &[&str]) -> (u64, u64) {
     let run = |arguments: &[&str]| {
         if arguments.contains(&"--dry-run") {
             return pair.run(arguments);
@@ -343,20 +296,16 @@ fn compared_pass(pair: &Pair, options: &[&str]) -> (String, String) {
 
 #[tokio::test]
 async fn a_pass_of_a_sync_is_estimated() {
-    let copied = "12 billable requests: 2 Query, 10 Transaction";
-    let deleted = "335 billable requests: 325 Query, 10 Transaction";
     for pair in [Pair::new(), Pair::into_cosmos()] {
         // Five partitions of 161 or 160 rows.
         fill(&pair.source, "Blogs", 801).await;
         pair.copy(&["--create", "--for-sync"]).done();
-        let (estimated, used) = compared_pass(&pair, &[]);
-        assert_eq!((&*estimated, &*used), (copied, copied));
+        assert_eq!(compared_pass(&pair, &[]), (11, 12));
         let filter = ["--filter", "PartitionKey eq 'it''s 0'", "--max-rows", "161", "--yes"];
         pair.source.run(&[&["delete", "Blogs"], &filter[..]].concat()).done();
         let (estimated, used) = compared_pass(&pair, &["--delete", "--max-deletes", "161"]);
-        assert_eq!(estimated, deleted);
+        assert_eq!(estimated, 174);
         // The pass does not wait for the versions of 100 rows before it deletes some.
-        let more = total(&used) - total(&estimated);
-        assert!(more <= 161 - 2 && used.contains(" 325 Query, "), "{used}");
+        assert!((174..174 + 161).contains(&used), "{used}");
     }
 }

@@ -9,7 +9,7 @@ use azure_table_client::{DynamicEntity, TableClient};
 
 #[cfg(unix)]
 use crate::support::Run;
-use crate::support::{Emulator, Folder};
+use crate::support::{Emulator, Folder, listed};
 
 /// A row with every type, whose values are easily lost. Some properties are missing in some rows, and one has two types.
 pub(crate) fn row(n: u32) -> DynamicEntity {
@@ -197,7 +197,7 @@ async fn a_damaged_file_is_refused_before_anything_is_sent() {
     let error =
         emulator.run_with_input(&["import", "-", "Blogs"], &fs::read(&file).unwrap()).failed(3);
     assert!(
-        error.contains("standard input:3: ") && error.contains("2 rows were applied"),
+        error.contains("standard input:3: ") && error.contains("; 2 rows imported; "),
         "{error}"
     );
     assert_eq!(table.query().await.unwrap().len(), 1);
@@ -221,19 +221,25 @@ async fn refused_rows_are_listed_with_their_reasons() {
     lines.push(DynamicEntity::new("p/q", "r").with("A", 1).to_json().unwrap());
     fs::write(&file, lines.join("\n")).unwrap();
     let error = emulator.run(&["import", &file, "Blogs", "--mode", "insert"]).failed(4);
-    assert!(error.contains("4 rows were refused"), "{error}");
+    assert!(error.contains("4 refused ("), "{error}");
     assert_eq!(table.query().await.unwrap().len(), 6);
-    let refused = text(&folder.file("rows.jsonl.refused"));
-    let refused: Vec<serde_json::Value> =
-        refused.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let mut indices: Vec<_> = refused.iter().map(|line| line["index"].as_u64().unwrap()).collect();
+    let refused = listed(folder.file("rows.jsonl.failed.jsonl"));
+    let lines_of: Vec<serde_json::Value> =
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let index = |line: &serde_json::Value| lines_of.iter().position(|row| *row == line["row"]);
+    let mut indices: Vec<_> = refused.iter().map(|line| index(line).unwrap()).collect();
     indices.sort_unstable();
     assert_eq!(indices, [0, 1, 2, 6]);
     for line in &refused {
-        let index = usize::try_from(line["index"].as_u64().unwrap()).unwrap();
-        assert_eq!(line["row"], serde_json::from_str::<serde_json::Value>(&lines[index]).unwrap());
-        let code = if index == 6 { None } else { Some("EntityAlreadyExists") };
-        assert_eq!(line["code"].as_str(), code, "{line}");
+        let index = index(line).unwrap();
+        for key in ["PartitionKey", "RowKey"] {
+            assert_eq!(line[key], lines_of[index][key]);
+        }
+        let (code, outcome) = match index {
+            6 => (None, "refused"),
+            _ => (Some("EntityAlreadyExists"), "changed"),
+        };
+        assert_eq!((line["code"].as_str(), &line["outcome"]), (code, &outcome.into()), "{line}");
         assert!(!line["reason"].as_str().unwrap().is_empty());
     }
     // Every row has an outcome: nothing is left to resume, and a later run begins a new list.
@@ -261,8 +267,8 @@ async fn cosmos_db_refuses_some_rows_and_none_is_lost_silently() {
     let lines: Vec<_> = rows.iter().map(|row| row.to_json().unwrap()).collect();
     fs::write(&file, lines.join("\n")).unwrap();
     let error = emulator.run(&["import", &file, "Blogs", "--dialect", "cosmos"]).failed(4);
-    assert!(error.contains("4 rows were refused"), "{error}");
-    assert_eq!(text(&folder.file("rows.jsonl.refused")).lines().count(), 4);
+    assert!(error.contains("4 refused ("), "{error}");
+    assert_eq!(listed(folder.file("rows.jsonl.failed.jsonl")).len(), 4);
     assert_eq!(table.query().await.unwrap().len(), 2);
     assert_eq!(emulator.run(&["export", "Blogs", "--dialect", "cosmos"]).done().lines().count(), 2);
 }

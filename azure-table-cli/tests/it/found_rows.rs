@@ -34,7 +34,7 @@ fn unsafe_commands_are_refused_before_a_request() {
         (&[&delete[..], &all, &["--save", "a.csv"]].concat(), "JSON lines"),
         (&[&delete[..], &all, &["--save", "-"]].concat(), "JSON lines"),
         (
-            &[&delete[..], &all, &["--save", "a.jsonl", "--refused", "a.jsonl"]].concat(),
+            &[&delete[..], &all, &["--save", "a.jsonl", "--failed", "a.jsonl"]].concat(),
             "the same file",
         ),
         (&["delete", "Blogs", "--filter", "Yes eq", "--dry-run"], "the filter is not valid"),
@@ -45,10 +45,7 @@ fn unsafe_commands_are_refused_before_a_request() {
         (&["delete", "Blogs", "--filter", "not (false)", "--dry-run"], "without a condition"),
         (&["update", "Blogs", "--set", "A=1"], "--filter <TEXT>"),
         (&[&update[..], &all, &["--unset", "A", "--force"]].concat(), "cannot be used with"),
-        (
-            &[&delete[..], &all, &["--refused", "old.jsonl"]].concat(),
-            "not a list of an earlier run",
-        ),
+        (&[&delete[..], &all, &["--failed", "old.jsonl"]].concat(), "not a list of an earlier run"),
         (&[&update[..], &all, &["--set", "RowKey=1"]].concat(), "cannot be set"),
         (&[&update[..], &all, &["--set", "Timestamp=1"]].concat(), "cannot be set"),
         (&[&update[..], &all, &["--set", "a-b=1"]].concat(), "a-b"),

@@ -9,7 +9,7 @@ use azure_table_client::{DynamicEntity, TableClient};
 use serde_json::Value;
 
 use crate::found_rows::run_in;
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, listed};
 
 /// Keeps the response to the second query, the one for the rows that are written, long enough to change a row.
 const SLOW_READ: &str =
@@ -40,10 +40,9 @@ async fn arrived(emulator: &Emulator, operation: &str, number: u64, child: &mut 
 
 /// The keys and the outcomes in the list.
 fn list(folder: &Folder) -> Vec<(String, String)> {
-    let text = fs::read_to_string(folder.file("Blogs.refused")).unwrap();
     let member = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.map(|line: Value| (member(&line, "RowKey"), member(&line, "outcome"))).collect()
+    let lines = listed(folder.file("Blogs.failed.jsonl"));
+    lines.iter().map(|line| (member(line, "RowKey"), member(line, "outcome"))).collect()
 }
 
 const DELETE: [&str; 6] = ["delete", "Blogs", "--filter", "Rating eq 1", "--yes", "--max-rows=100"];
@@ -80,18 +79,18 @@ async fn a_row_that_changes_meanwhile_is_left_and_listed() {
         if done.starts_with("100") {
             assert!(run.err.contains(&format!("\n{done}\n")), "{run:?}");
             run.done();
-            assert!(!folder.path().join("Blogs.refused").exists());
+            assert!(!folder.path().join("Blogs.failed.jsonl").exists());
             continue;
         }
         let error = run.failed(4);
         let changed = if command[0] == "update" { &["050", "060"][..] } else { &["050"] };
         let expected =
-            format!("{done}, {} changed meanwhile and left; see Blogs.refused\n", changed.len());
+            format!("{done}, {} changed meanwhile (Blogs.failed.jsonl)\n", changed.len());
         assert!(error.ends_with(&expected), "{error}");
         let mut listed = list(&folder);
         listed.sort();
         let expected: Vec<_> =
-            changed.iter().map(|key| ((*key).to_owned(), "changed meanwhile".to_owned())).collect();
+            changed.iter().map(|key| ((*key).to_owned(), "changed".to_owned())).collect();
         assert_eq!(listed, expected);
         let left = table.get(row(50).key()).await.unwrap();
         assert_eq!(
@@ -139,11 +138,11 @@ async fn a_list_that_cannot_be_written_hides_no_result() {
     let mut child = start(&emulator, &folder, &[&DELETE[..], &["--save", "saved.jsonl"]].concat());
     arrived(&emulator, "Query", 1, &mut child).await;
     table.insert_or_merge(&row(50).with("Text", "new")).await.unwrap();
-    fs::write(folder.file("Blogs.refused"), "precious").unwrap();
+    fs::write(folder.file("Blogs.failed.jsonl"), "precious").unwrap();
     let error = Run::of(&child.wait_with_output().unwrap()).failed(1);
     assert!(error.contains("99 rows deleted, 1 changed meanwhile"), "{error}");
-    assert!(error.contains("the list is incomplete: cannot write Blogs.refused"), "{error}");
-    assert_eq!(fs::read_to_string(folder.file("Blogs.refused")).unwrap(), "precious");
+    assert!(error.contains("the list is incomplete: cannot write Blogs.failed.jsonl"), "{error}");
+    assert_eq!(fs::read_to_string(folder.file("Blogs.failed.jsonl")).unwrap(), "precious");
 }
 
 #[tokio::test]
@@ -170,7 +169,7 @@ async fn lost_responses_are_resolved_or_listed_as_unknown() {
     emulator.add_faults(r#"{"fault":"lose_reply","on":"Transaction","times":1}"#);
     let error = run_in(&folder, &emulator, &UPDATE).failed(5);
     assert!(
-        error.contains("0 rows updated, 100 with an unknown outcome; see Blogs.refused"),
+        error.contains("0 rows updated, 100 unknown (Blogs.failed.jsonl); repeat the command"),
         "{error}"
     );
     assert!(list(&folder).iter().all(|(_, outcome)| outcome == "unknown"));
@@ -200,8 +199,8 @@ async fn an_interrupted_run_is_repeated() {
     let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let error = Run::of(&child.wait_with_output().unwrap()).failed(130);
-    let expected = "interrupted: 800 rows without an outcome, of which some may be deleted; \
-                    100 rows deleted; repeat the command for the others\n";
+    let expected = "interrupted with 800 rows in flight; 100 rows deleted; \
+                    repeat the command for the others\n";
     assert!(error.ends_with(expected), "{error}");
     emulator.end_faults();
     assert_eq!(table.query().count().await.unwrap(), 700);

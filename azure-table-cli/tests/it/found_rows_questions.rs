@@ -8,8 +8,8 @@ use crate::terminal::Terminal;
 
 /// Starts a command, which puts its files into the folder.
 fn start(terminal: &Terminal, emulator: &Emulator, folder: &Folder, arguments: &[&str]) -> Child {
-    let list = folder.file("Blogs.refused");
-    terminal.spawn(&emulator.command(&[arguments, &["--refused", &list]].concat()))
+    let list = folder.file("Blogs.failed.jsonl");
+    terminal.spawn(&emulator.command(&[arguments, &["--failed", &list]].concat()))
 }
 
 #[tokio::test]

@@ -143,7 +143,7 @@ async fn rows_that_cannot_be_saved_are_not_deleted() {
     let [saved, list] = ["saved.jsonl", "left"].map(|name| folder.file(name));
     let truncate = ["truncate", "Blogs", "--force", "--yes", "--max-rows=3000", "--save", &saved];
     let error =
-        run_limited(&emulator, LIMIT, &[&truncate[..], &["--refused", &list]].concat()).failed(1);
+        run_limited(&emulator, LIMIT, &[&truncate[..], &["--failed", &list]].concat()).failed(1);
     assert!(error.contains("cannot write") && error.contains("saved.jsonl"), "{error}");
     assert_eq!(emulator.run(&["count", "Blogs", "--quiet"]).done(), "3000\n");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

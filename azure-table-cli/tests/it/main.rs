@@ -28,6 +28,7 @@ mod found_rows_changes;
 mod found_rows_chaos;
 #[cfg(target_os = "linux")]
 mod found_rows_questions;
+mod frozen_files;
 #[cfg(unix)]
 mod full_disk;
 mod key_order;

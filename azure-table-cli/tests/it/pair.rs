@@ -1,13 +1,12 @@
 //! Two emulators, for commands with two tables.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use azure_table_client::{DynamicEntity, TableClient};
 use serde_json::Value;
 
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, listed};
 
 /// A source with the table `Blogs`, and a target.
 pub(crate) struct Pair {
@@ -60,8 +59,7 @@ impl Pair {
     }
 
     pub(crate) fn refused(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.path("Blogs-Copy.refused")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        listed(self.path("Blogs-Copy.failed.jsonl"))
     }
 }
 

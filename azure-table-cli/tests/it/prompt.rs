@@ -21,6 +21,38 @@ fn ctrl_c_at_the_prompt_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn sigterm_at_the_prompt_leaves_the_terminal_as_it_was() {
+    let mut terminal = Terminal::open();
+    let before = format!("{:?}", tcgetattr(&terminal.slave).unwrap());
+    let mut child = terminal.spawn(&command(&["tables", "--connection-from", "prompt"]));
+    terminal.wait_for("(not shown): ");
+    assert!(!terminal.has_echo());
+    terminal.enter("AccountKey=c2Vj");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(format!("{:?}", tcgetattr(&terminal.slave).unwrap()), before);
+}
+
+/// A service that never responds keeps the command running after the prompt.
+#[test]
+fn sigterm_after_the_prompt_ends_a_command_that_handles_no_signal() {
+    let service = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}/a", service.local_addr().unwrap());
+    let mut terminal = Terminal::open();
+    let mut child = terminal.spawn(&command(&["tables", "--connection-from", "prompt"]));
+    terminal.wait_for("(not shown): ");
+    terminal.enter(&format!("AccountName=a;AccountKey=c2Vj;TableEndpoint={endpoint}\n"));
+    let _connection = service.accept().unwrap();
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+fn signal(child: &std::process::Child, name: &str) {
+    let kill = std::process::Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
+#[test]
 fn ctrl_c_at_a_question_ends_the_program() {
     let (emulator, folder) = (Emulator::start(), Folder::new());
     let file = folder.file("rows.jsonl");

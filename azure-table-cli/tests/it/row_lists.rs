@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::files::fill;
 use crate::run_files::lines;
-use crate::support::{Emulator, Folder, Run};
+use crate::support::{Emulator, Folder, Run, listed};
 
 /// Starts a command, waits for its first request, and returns it.
 async fn started(emulator: &Emulator, mut command: Command) -> Child {
@@ -37,19 +37,15 @@ async fn one_run_at_a_time_writes_a_list() {
     emulator.add_faults(r#"{"faults":[{"fault":"delay_reply","milliseconds":100}]}"#);
     let checkpoints = [Some("c1"), Some("c2")];
     for (arguments, [first, second], list) in [
-        (&["import", "rows.jsonl", "Blogs"][..], checkpoints, "rows.jsonl.refused"),
-        (&["copy", "Blogs", "Copy"], checkpoints, "Blogs-Copy.refused"),
-        (&["import", "-", "Blogs"], [None, None], "Blogs.refused"),
+        (&["import", "rows.jsonl", "Blogs"][..], checkpoints, "rows.jsonl.failed.jsonl"),
+        (&["copy", "Blogs", "Copy"], checkpoints, "Blogs-Copy.failed.jsonl"),
+        (&["import", "-", "Blogs"], [None, None], "Blogs.failed.jsonl"),
     ] {
         let child = started(&emulator, command(arguments, first)).await;
         let error = Run::of(&command(arguments, second).output().unwrap()).failed(2);
         assert!(error.contains("another run uses these files"), "{error}");
         Run::of(&child.wait_with_output().unwrap()).failed(4);
-        let text = fs::read_to_string(Path::new(folder.path()).join(list)).unwrap();
-        for line in text.lines() {
-            serde_json::from_str::<serde_json::Value>(line).unwrap();
-        }
-        assert_eq!(text.lines().count(), 300, "{list}");
+        assert_eq!(listed(folder.file(list)).len(), 300, "{list}");
     }
     emulator.end_faults();
     let mut names: Vec<_> = fs::read_dir(folder.path())
@@ -57,7 +53,9 @@ async fn one_run_at_a_time_writes_a_list() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["Blogs-Copy.refused", "Blogs.refused", "rows.jsonl", "rows.jsonl.refused"]);
+    let expected =
+        ["Blogs-Copy.failed.jsonl", "Blogs.failed.jsonl", "rows.jsonl", "rows.jsonl.failed.jsonl"];
+    assert_eq!(names, expected);
 }
 
 #[tokio::test]
@@ -67,11 +65,10 @@ async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
     let file = folder.file("rows.jsonl");
     fs::write(&file, lines(0..3)).unwrap();
     let list = folder.file("precious.txt");
-    let unknown = folder.file("rows.jsonl.unknown");
     let precious = |path: &str| assert_eq!(fs::read_to_string(path).unwrap(), "precious");
     fs::write(&list, "precious").unwrap();
-    let import = ["import", &file, "Blogs", "--mode", "insert", "--refused", &list];
-    let copy = ["copy", "Blogs", "Copy", "--create", "--refused", &list];
+    let import = ["import", &file, "Blogs", "--mode", "insert", "--failed", &list];
+    let copy = ["copy", "Blogs", "Copy", "--create", "--failed", &list];
     for command in [&import[..], &copy] {
         let error = emulator.run(command).failed(2);
         assert!(error.contains("precious.txt") && error.contains("--yes"), "{error}");
@@ -81,26 +78,21 @@ async fn an_existing_list_is_replaced_only_with_consent_and_by_a_row() {
     assert!(error.contains("add --create"), "{error}");
     // These fail before a row is refused.
     for (code, command) in [
-        (2, ["copy", "Blogs", "R2", "--refused", &list, "--yes"]),
-        (6, ["import", &file, "Missing", "--refused", &list, "--yes"]),
-        (2, ["import", &file, "R2", "--refused", &list, "--yes"]),
+        (2, ["copy", "Blogs", "R2", "--failed", &list, "--yes"]),
+        (6, ["import", &file, "Missing", "--failed", &list, "--yes"]),
+        (2, ["import", &file, "R2", "--failed", &list, "--yes"]),
     ] {
         emulator.run(&command).failed(code);
         precious(&list);
     }
-    fs::write(&unknown, "precious").unwrap();
-    let error = emulator.run(&["import", &file, "Blogs"]).failed(2);
-    assert!(error.contains("rows.jsonl.unknown") && error.contains("--yes"), "{error}");
-    precious(&unknown);
     // Standard input has the lists of the table.
-    fs::write(folder.file("Blogs.refused"), "precious").unwrap();
+    fs::write(folder.file("Blogs.failed.jsonl"), "precious").unwrap();
     let mut command = emulator.command(&["import", "-", "Blogs"]);
     let error = Run::of(&command.current_dir(folder.path()).output().unwrap()).failed(2);
-    assert!(error.contains("Blogs.refused"), "{error}");
+    assert!(error.contains("Blogs.failed.jsonl"), "{error}");
     // With consent, a list is replaced by the rows of this run, and an empty one is removed.
     emulator.run(&[&import[..], &["--yes"]].concat()).failed(4);
-    assert_eq!(fs::read_to_string(&list).unwrap().lines().count(), 3);
-    assert!(!Path::new(&unknown).exists());
+    assert_eq!(listed(&list).len(), 3);
     emulator.run(&[&copy[..], &["--yes"]].concat()).done();
     assert!(!Path::new(&list).exists());
 }

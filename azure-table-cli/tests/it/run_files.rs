@@ -65,13 +65,12 @@ async fn the_files_of_a_run_differ() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(&file, folder.file("alias.jsonl")).unwrap();
     for (option, other) in [
-        ("--refused", "rows.jsonl"),
+        ("--failed", "rows.jsonl"),
         ("--checkpoint", "rows.jsonl"),
-        ("--refused", "rows.jsonl.checkpoint"),
-        ("--refused", "rows.jsonl.unknown"),
-        ("--refused", "./rows.jsonl.checkpoint.tmp"),
+        ("--failed", "rows.jsonl.checkpoint"),
+        ("--failed", "./rows.jsonl.checkpoint.tmp"),
         #[cfg(unix)]
-        ("--refused", "alias.jsonl"),
+        ("--failed", "alias.jsonl"),
     ] {
         let other = folder.file(other);
         let error = emulator.run(&["import", &file, "Blogs", option, &other, "--yes"]).failed(2);
@@ -79,7 +78,7 @@ async fn the_files_of_a_run_differ() {
     }
     let both = folder.file("both");
     let error = emulator
-        .run(&["copy", "Blogs", "Copy", "--create", "--checkpoint", &both, "--refused", &both])
+        .run(&["copy", "Blogs", "Copy", "--create", "--checkpoint", &both, "--failed", &both])
         .failed(2);
     assert!(error.contains("the same"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), lines(0..3));
@@ -376,4 +375,53 @@ async fn a_resumed_import_does_not_create_the_table_that_had_its_rows() {
     fs::remove_file(&checkpoint).unwrap();
     emulator.run(&[&resume[..], &["--yes"]].concat()).done();
     assert_eq!(emulator.run(&["count", "Blogs", "-q"]).done(), "2000\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn unfinished_files_of_others_are_not_replaced_or_followed() {
+    use std::os::unix::fs::symlink;
+    let (emulator, folder) = (Emulator::start(), Folder::new());
+    fill(&emulator, "Blogs", 3).await;
+    for name in ["rows.jsonl", "rows.csv"] {
+        let [file, part, target] =
+            [name, &format!("{name}.part"), "target"].map(|it| folder.file(it));
+        let export = ["export", "Blogs", &file];
+        fs::write(&part, "precious").unwrap();
+        let error = emulator.run(&export).failed(2);
+        assert!(
+            error.contains("replace the unfinished file") && error.contains(".part"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&part).unwrap(), "precious");
+        emulator.run(&[&export[..], &["--yes"]].concat()).done();
+        assert!(!fs::exists(&part).unwrap());
+
+        fs::write(&target, "precious").unwrap();
+        symlink(&target, &part).unwrap();
+        emulator.run(&export).failed(2);
+        emulator.run(&[&export[..], &["--yes"]].concat()).done();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+
+        let checkpoint = format!("{file}.checkpoint");
+        symlink(folder.file("missing"), &checkpoint).unwrap();
+        let error = emulator.run(&[&export[..], &["--yes"]].concat()).failed(2);
+        assert!(error.contains("is a link: name the checkpoint itself"), "{error}");
+        assert!(!fs::exists(folder.file("missing")).unwrap());
+        fs::remove_file(&checkpoint).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_device_without_an_end_is_not_read() {
+    let emulator = Emulator::start();
+    emulator.table("Blogs").await;
+    for format in ["jsonl", "csv"] {
+        let error = emulator.run(&["import", "/dev/zero", "Blogs", "--format", format]).failed(2);
+        assert!(error.contains("/dev/zero is a device"), "{error}");
+    }
+    let folder = Folder::new();
+    let mut import = emulator.command(&["import", "/dev/null", "Blogs", "--format", "jsonl"]);
+    Run::of(&import.current_dir(folder.path()).output().unwrap()).done();
 }

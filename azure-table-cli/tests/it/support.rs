@@ -169,3 +169,13 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// The lines of a list of rows that did not get through, without the first one, which names the command.
+#[track_caller]
+pub(crate) fn listed(path: impl AsRef<Path>) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let head: serde_json::Value = lines.next().unwrap();
+    assert!(head["format"] == 1 && head["command"].is_string(), "{head}");
+    lines.collect()
+}

@@ -3,29 +3,10 @@
 use std::fs;
 
 use azure_table_client::DynamicEntity;
-use serde_json::Value;
 
 use crate::files::fill;
-use crate::full_disk::limited;
 use crate::pair::{Pair, row};
 use crate::support::Run;
-
-#[tokio::test]
-async fn a_full_disk_leaves_whole_keys_of_all_rows_that_were_sent() {
-    let pair = Pair::new();
-    fill(&pair.source, "Blogs", 3000).await;
-    let copy = ["copy", "Blogs", "Copy", "--create", "--for-sync"];
-    let end = Run::of(&limited(&pair.command(&copy), 64).output().unwrap());
-    let error = end.failed(1);
-    assert!(error.contains("cannot append to Blogs-Copy.keys"), "{error}");
-    let keys = fs::read_to_string(pair.path("Blogs-Copy.keys")).unwrap();
-    assert!(keys.len() > 60_000 && keys.ends_with("}\n"), "{} bytes", keys.len());
-    let copied = pair.target.client().table_named::<DynamicEntity>("Copy");
-    let copied = copied.query().await.unwrap();
-    assert!(copied.iter().all(|row| keys.contains(&*row.key().row_key)), "{}", copied.len());
-    pair.copy(&["--for-sync", "--resume"]).done();
-    pair.sync(&["--until-equal", "--delete", "--every", "10ms", "--yes"]).done();
-}
 
 #[tokio::test]
 async fn after_a_second_copy_that_did_not_end_all_rows_are_copied() {
@@ -53,30 +34,11 @@ async fn after_a_second_copy_that_did_not_end_all_rows_are_copied() {
 async fn a_dry_run_changes_no_file() {
     let pair = Pair::new();
     pair.copied(&[row("a", "1"), row("a", "2")]).await;
-    let keys = pair.path("Blogs-Copy.keys");
-    let cut = fs::read_to_string(&keys).unwrap() + "{\"PartitionKey";
-    fs::write(&keys, &cut).unwrap();
+    let position = fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap();
     let dry = pair.sync(&["--delete", "--dry-run"]).done();
-    assert!(dry.contains("0 of 2 recorded rows to delete"), "{dry}");
-    assert_eq!(fs::read_to_string(&keys).unwrap(), cut);
-}
-
-#[tokio::test]
-async fn a_checkpoint_of_a_version_without_for_sync_is_resumed() {
-    let pair = Pair::new();
-    fill(&pair.source, "Blogs", 300).await;
-    let fault = r#"{"fault":"error","status":403,"code":"AuthenticationFailed","on":"Transaction","skip":1}"#;
-    let checkpoint = pair.path("Blogs-Copy.checkpoint");
-    for (options, code) in [(&[][..], 0), (&["--for-sync"], 2)] {
-        pair.target.add_faults(fault);
-        pair.copy(&["--create", "--concurrency", "1"]).failed(8);
-        pair.target.end_faults();
-        let mut saved: Value = serde_json::from_slice(&fs::read(&checkpoint).unwrap()).unwrap();
-        saved["arguments"].as_object_mut().unwrap().remove("for sync").unwrap();
-        fs::write(&checkpoint, saved.to_string()).unwrap();
-        let end = pair.copy(&[&["--resume"], options].concat());
-        assert_eq!(end.code, Some(code), "{end:?}");
-    }
+    assert!(dry.contains("0 of 2 rows to delete"), "{dry}");
+    assert_eq!(fs::read_to_string(pair.path("Blogs-Copy.sync")).unwrap(), position);
+    assert_eq!(fs::read_dir(pair.folder.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ async fn yes_does_not_answer_the_question_about_many_rows() {
         blogs.delete(("a", n), IfMatch::Any).await.unwrap();
     }
     let sync = ["sync", "Blogs", "Copy", "--delete", "--until-equal", "--every", "10ms"];
-    let begin = "sync deletes rows of Copy that are deleted in Blogs. Continue? [y/N] ";
+    let begin = "sync deletes the rows of Copy that Blogs does not have. Continue? [y/N] ";
     let many = "delete 2 of 10 rows of Copy? [y/N] ";
     for (options, questions, code, left) in [
         (&[][..], &[(begin, "n\n")][..], Some(2), 10),

@@ -36,7 +36,7 @@ async fn a_row_that_cannot_be_read_is_listed_once() {
     let error = run_behind(&pair, MAKE_UNREADABLE, &sync).failed(4);
     assert!(error.contains("pass 1: 1 row copied, 0 deleted, 1 refused in"), "{error}");
     assert!(error.contains("pass 3: 0 rows copied, 0 deleted, 0 refused in"), "{error}");
-    let end = "1 row refused, see Blogs-Copy.refused; no other differences: 1 row";
+    let end = "1 row refused (Blogs-Copy.failed.jsonl); no other differences: 1 row";
     assert!(error.contains(end), "{error}");
     let refused = pair.refused();
     assert!(refused.len() == 1 && refused[0]["RowKey"] == "0", "{refused:?}");
@@ -48,9 +48,7 @@ async fn a_source_without_a_time_has_no_end() {
     pair.copied(&[row("a", "1")]).await;
     let remove_date: Edit =
         |head, _| head.retain(|line| !line.to_ascii_lowercase().starts_with("date:"));
-    for file in ["Blogs-Copy.sync", "Blogs-Copy.keys"] {
-        fs::remove_file(pair.path(file)).unwrap();
-    }
+    fs::remove_file(pair.path("Blogs-Copy.sync")).unwrap();
     let sync = [&["sync", "Blogs", "Copy"], &END[..]].concat();
     let error = run_behind(&pair, remove_date, &sync).failed(2);
     assert!(error.contains("sends no Date header: each pass copies all rows"), "{error}");
@@ -88,7 +86,7 @@ async fn a_deletion_without_an_outcome_does_not_hit_a_later_row() {
     let [blogs, copy] = pair.copied(&rows).await;
     blogs.delete(("a", "1"), IfMatch::Any).await.unwrap();
     pair.target.add_faults(
-        r#"[{"fault":"lose_reply","on":"Delete"},{"fault":"internal_error","on":"Get","skip":1}]"#,
+        r#"[{"fault":"lose_reply","on":"Delete"},{"fault":"internal_error","on":"Get"}]"#,
     );
     let sync = ["sync", "Blogs", "Copy", "--delete", "--yes", "--every", "2s"];
     let mut child =
@@ -97,10 +95,12 @@ async fn a_deletion_without_an_outcome_does_not_hit_a_later_row() {
     messages.wait_for("0 deleted, 0 refused, 1 without an outcome, which the next pass repeats in");
     pair.target.end_faults();
     insert(&copy, &[row("a", "1").with("Text", "of another program")]).await;
-    messages.wait_for("0 deleted, 0 refused, 1 written by another program and left in");
+    // The row of the other program is not in the source, so that a later pass deletes it, in its own version.
+    messages.wait_for("1 deleted, 0 refused in");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(pair.diff().out, "only in B: (\"a\", \"1\")\n");
+    assert!(copy.get_if_exists(("a", "1")).await.unwrap().is_none());
+    pair.diff().done();
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_denied_row_ends_the_pass_with_the_message_of_the_service() {
     pair.target.end_faults();
     assert!(error.contains("AuthorizationFailure"), "{error}");
     assert!(error.contains("the same command continues"), "{error}");
-    assert!(position() == before && !fs::exists(pair.path("Blogs-Copy.refused")).unwrap());
+    assert!(position() == before && !fs::exists(pair.path("Blogs-Copy.failed.jsonl")).unwrap());
     pair.sync(&END).done();
 }
 

@@ -4,13 +4,13 @@ use azure_table_client::IfMatch;
 use azure_table_client::bulk::{BulkError, BulkOperation};
 
 use super::load::Load;
-use crate::commands::import;
+use crate::engine::write_run::show;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 
 /// Removes the rows that the run wrote.
 pub(super) async fn remove(load: &Load, progress: &Progress) -> Result<()> {
-    let bulk = import::show(load.table.bulk(), progress.clone());
+    let bulk = show(load.table.bulk(), progress.clone());
     let deletes = load.partition.keys().map(|key| BulkOperation::DeleteIfExists(key, IfMatch::Any));
     bulk.run(deletes).await.map(drop).map_err(|error| left(&error, load))
 }

@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write as _};
 
 use serde_json::json;
 
-use super::difference::Difference;
 use crate::args::Lines;
+use crate::engine::compare::Difference;
 use crate::failure::{Failure, Result};
 use crate::output::{one_line, without_controls};
 

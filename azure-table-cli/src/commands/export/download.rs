@@ -5,30 +5,23 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use azure_table_client::client::{EntityStream, Query};
-use azure_table_client::filter::{CompareOp, Filter};
-use azure_table_client::{DynamicEntity, EntityKey, TableClient, TableServiceClient};
+use azure_table_client::{DynamicEntity, TableServiceClient};
 use futures_util::future;
-use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
+use futures_util::stream::{StreamExt as _, TryStreamExt as _};
 
 use super::position::Position;
-use crate::args::{Export as Arguments, Globals, Rate};
+use crate::args::{Export as Arguments, Globals};
+use crate::engine::checkpoint::CheckpointFile;
+use crate::engine::scan::Scan;
 use crate::failure::{Exit, Failure, Result};
 use crate::format::{Output, RowWriter, jsonl};
 use crate::interrupt::Interrupt;
 use crate::key_order::{self, advice};
-use crate::pacer::Pacer;
 use crate::progress::{Progress, counted};
-use crate::run_files::checkpoint::CheckpointFile;
 
 /// The rows that an export reads.
 pub(super) struct Download {
-    table: TableClient<DynamicEntity>,
-    filter: Option<String>,
-    select: Vec<String>,
-    /// The number of key ranges that are read concurrently.
-    parallel: usize,
-    rate: Rate,
+    scan: Scan,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,
     /// The time between two saves of the checkpoint.
@@ -50,15 +43,16 @@ impl Download {
         globals: &Globals,
     ) -> Self {
         Self {
-            table: service.table_named::<DynamicEntity>(&args.table),
-            filter: args.filter.clone(),
-            select: args.select.clone(),
-            parallel: args.parallel.into(),
-            rate: args.rate,
+            scan: Scan {
+                filter: args.filter.clone(),
+                select: args.select.clone(),
+                ranges: args.reading.parallel.into(),
+                ..Scan::of(service.table_named(&args.table), args.reading.rate)
+            },
             interrupt,
             progress: Progress::new(globals.quiet, args.label(), args.expect)
                 .with_requests(&globals.connection.requests),
-            save_every: args.save_every,
+            save_every: args.resuming.save_every,
             system: args.system,
             has_key_order: key_order::is_kept_by(service.dialect()),
         }
@@ -66,7 +60,7 @@ impl Download {
 
     /// Counts the rows.
     pub(super) async fn count(&self) -> Result<u64> {
-        let rows = self.rows(None)?.inspect_ok(|_| self.progress.add_rows(1));
+        let rows = self.scan.keys().inspect_ok(|_| self.progress.add_rows(1));
         let count = rows.try_fold(0, |count, _| future::ok(count + 1));
         let count = self.interrupt.stops(count).await;
         self.progress.finish();
@@ -84,7 +78,7 @@ impl Download {
 
     async fn write_all(&self, writer: &mut dyn RowWriter) -> Result<u64> {
         let mut stop = pin!(self.interrupt.wait());
-        let mut rows = self.rows(None)?;
+        let mut rows = self.scan.rows();
         let mut count = 0_u64;
         loop {
             let row = tokio::select! {
@@ -146,7 +140,7 @@ impl Download {
     /// Returns the exit code if a signal interrupts it.
     async fn fill(&self, sink: &mut Sink<'_>) -> Result<Option<Exit>> {
         let mut stop = pin!(self.interrupt.wait());
-        let mut rows = self.rows(sink.position.after.as_ref())?;
+        let mut rows = self.scan.rows_after(sink.position.after.as_ref())?;
         loop {
             let row = tokio::select! {
                 biased;
@@ -170,44 +164,10 @@ impl Download {
     fn check_order(&self, row: &DynamicEntity, sink: &mut Sink<'_>) -> Result<()> {
         key_order::check(sink.position.after.as_ref(), row.key()).map_err(|problem| {
             sink.is_out_of_order = true;
-            let (name, advice) = (self.table.name(), advice("--dialect"));
+            let (name, advice) = (self.scan.table.name(), advice("--dialect"));
             let message = format!("table {name} is not in key order: {problem}; {advice}");
             Failure::new(Exit::Failed, message)
         })
-    }
-
-    /// The rows in key order, after this key.
-    fn rows(&self, after: Option<&EntityKey>) -> Result<BoxStream<'static, Result<DynamicEntity>>> {
-        let streams = self.queries(after)?.into_iter().map(|query| self.stream(query));
-        let streams: Vec<_> = streams.collect();
-        let rows = stream::iter(streams).flatten().map(|row| row.map_err(Failure::from));
-        Ok(Pacer::new(self.rate).stream(rows.boxed()))
-    }
-
-    fn stream(&self, query: Query<DynamicEntity>) -> EntityStream<DynamicEntity> {
-        if self.parallel > 1 { query.parallel(self.parallel).stream() } else { query.stream() }
-    }
-
-    /// One query of all rows, or the queries of the rows after a key: first the rest of its partition, then the
-    /// partitions after it. A single filter with `or` would make the service scan the table.
-    fn queries(&self, after: Option<&EntityKey>) -> Result<Vec<Query<DynamicEntity>>> {
-        let mut query = self.table.query();
-        if let Some(filter) = &self.filter {
-            query = query.filter_text(filter);
-        }
-        if !self.select.is_empty() {
-            query = query.select_names(&self.select);
-        }
-        let Some(key) = after else { return Ok(vec![query]) };
-        let beyond = |name: &str, value: &str| {
-            Filter::compare(name, CompareOp::Gt, value)
-                .map_err(|error| Failure::new(Exit::Failed, error.to_string()))
-        };
-        let rest = query.clone().partition(&key.partition_key);
-        Ok(vec![
-            rest.matching(&beyond("RowKey", &key.row_key)?),
-            query.matching(&beyond("PartitionKey", &key.partition_key)?),
-        ])
     }
 }
 
@@ -288,7 +248,7 @@ impl<'c> Sink<'c> {
         self.writer.flush()?;
         self.file.sync_data().map_err(|error| Failure::file("write", self.path, error))?;
         self.position.bytes = self.start + self.writer.bytes();
-        self.checkpoint.save(&self.position)?;
+        self.checkpoint.save(&self.position, 0)?;
         self.saved = Instant::now();
         self.is_damaged = false;
         Ok(())

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use super::run::Position;
+use super::Position;
 use crate::args::{Globals, Import as Arguments};
+use crate::engine::checkpoint::{CheckpointFile, Job, Paths, Resume, Saved, file_place};
+use crate::engine::files::{check_distinct, note_current_folder, with_suffix};
+use crate::engine::row_list::{self, Head, RowList, lock_of};
 use crate::failure::{Failure, Result};
 use crate::format::is_standard;
-use crate::run_files::checkpoint::{CheckpointFile, Job, Paths, Resume, Saved};
-use crate::run_files::row_list::{RowList, lock_of};
-use crate::run_files::{check_distinct, with_suffix};
 
 /// The files of a run, and the position that it begins at.
 pub(super) struct Files {
@@ -18,55 +18,48 @@ pub(super) struct Files {
     /// The checkpoint of the run that this one resumes.
     pub(super) saved: Option<Saved>,
     pub(super) position: Position,
-    pub(super) refused: RowList,
-    pub(super) unknown: RowList,
+    pub(super) list: RowList,
 }
 
 impl Files {
     /// Checks the paths and asks before a list is replaced. No file of the user is changed.
     pub(super) fn open(args: &Arguments, endpoint: &str, globals: &Globals) -> Result<Self> {
         let is_stored = is_stored(&args.file)?;
-        if !is_stored && (args.resume || args.checkpoint.is_some()) {
+        if !is_stored && (args.resuming.resume || args.resuming.checkpoint.is_some()) {
             let message = "standard input and pipes have no checkpoint, because they cannot be read again: import a file";
             return Err(Failure::usage(message));
         }
         // The path that the names of other files begin with.
         let stem = if is_stored { &args.file } else { Path::new(&args.table) };
-        let refused = args.refused.clone().unwrap_or_else(|| with_suffix(stem, ".refused"));
-        let unknown = with_suffix(stem, ".unknown");
-        let checkpoint = args.checkpoint.clone();
+        let list = args.failed.clone().unwrap_or_else(|| with_suffix(stem, row_list::SUFFIX));
+        let checkpoint = args.resuming.checkpoint.clone();
         let checkpoint = checkpoint.unwrap_or_else(|| with_suffix(stem, ".checkpoint"));
         let (input, paths) = (("the imported file", &*args.file), Paths::of(&checkpoint));
-        let locks = [lock_of(&refused), lock_of(&unknown)];
-        let lists = [
-            ("the list of refused rows", &*refused),
-            ("the lock of the list of refused rows", &*locks[0]),
-            ("the list of unknown rows", &*unknown),
-            ("the lock of the list of unknown rows", &*locks[1]),
-        ];
+        let lock = lock_of(&list);
+        let lists = [("the list of failed rows", &*list), ("the lock of that list", &*lock)];
         let stored = is_stored.then(|| paths.named()).into_iter().flatten();
-        let files: Vec<_> = [input].into_iter().chain(lists).chain(stored).collect();
-        check_distinct(&files)?;
-        let job = Job::new("import")
-            .with("endpoint", endpoint)
-            .with("table", &args.table)
+        check_distinct(&[input].into_iter().chain(lists).chain(stored).collect::<Vec<_>>())?;
+        let table = format!("{endpoint}/{}", args.table);
+        let job = Job::new("import", file_place(&args.file), table)
             .with("mode", args.mode.name())
-            .with("refused", refused.display().to_string());
+            .with("include-changed", args.include_changed.to_string())
+            .with("failed", list.display().to_string());
         let checkpoint = is_stored.then(|| CheckpointFile::lock(checkpoint, job)).transpose()?;
-        let resume = Resume::of(args.resume, args.mode.is_repeatable());
+        let resume = Resume::of(args.resuming.resume, args.mode.is_repeatable());
         let saved = match &checkpoint {
             Some(checkpoint) => checkpoint.begin(resume, globals)?,
             None => None,
         };
         let position: Position = saved.as_ref().map(Saved::read).transpose()?.unwrap_or_default();
-        let list = |path, bytes| match &saved {
-            Some(_) => RowList::resume(path, bytes),
-            None => RowList::begin(path, globals),
+        if !is_stored {
+            note_current_folder(&[&list], globals);
+        }
+        let head = Head::new("import", &args.table);
+        let list = match &saved {
+            Some(saved) => RowList::resume(list, head, saved.failed),
+            None => RowList::begin(list, head, globals),
         };
-        let refused = list(refused, position.refused_bytes)?;
-        // A resumed run tries these rows again.
-        let unknown = list(unknown, 0)?;
-        Ok(Self { checkpoint, saved, position, refused, unknown })
+        Ok(Self { checkpoint, saved, position, list: list? })
     }
 }
 

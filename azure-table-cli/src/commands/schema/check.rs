@@ -12,7 +12,7 @@ use azure_table_client::entity::schema::Schema;
 use azure_table_patterns::schema::Snapshot;
 use serde_json::json;
 
-use super::{End, Scan};
+use super::{End, Sample};
 use crate::args::{Globals, Lines, Schema as Arguments};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{Out, note, without_controls};
@@ -22,7 +22,7 @@ use reader::{Problem, Reader};
 pub(super) async fn run(
     file: &Path,
     args: &Arguments,
-    scan: Scan,
+    sample: Sample,
     globals: &Globals,
 ) -> Result<()> {
     let reader = Reader::new(schema_of(file)?)
@@ -32,7 +32,7 @@ pub(super) async fn run(
     }
     let mut out = Out::new();
     let mut unreadable: u64 = 0;
-    let end = scan
+    let end = sample
         .run(|row| {
             let problems = reader.problems(&row);
             unreadable += u64::from(!problems.is_empty());

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use azure_table_client::EntityKey;
 
 use super::pair::Pair;
-use crate::args::{Diff, Globals, Lines, Selection, Sync};
-use crate::commands::diff::{Difference, Operand, Side, compare_by};
+use crate::args::{Globals, Sync};
+use crate::engine::compare::{self, Difference, Reading, Side};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::note;
 use crate::progress::counted;
@@ -46,9 +46,16 @@ impl Comparison {
             }
             Ok(())
         };
-        let (sides, args) = ((&source, &target), diff(args));
+        let (sides, label) = ((&source, &target), "diff".to_owned());
+        let reading = Reading {
+            filter: None,
+            format: None,
+            ranges: args.reading.parallel.into(),
+            rate: args.reading.rate,
+            expect: None,
+        };
         let report = |difference: &Difference| count(difference.key());
-        let rows = compare_by(sides, None, &args, report, globals).await?.a;
+        let rows = compare::differences(sides, label, &reading, report, globals).await?.a;
         let unreadable = unreadable.lock().unwrap_or_else(PoisonError::into_inner);
         explained.extend(unreadable.iter().cloned());
         Ok(Self { rows, differences, refused: explained.len() as u64 })
@@ -60,14 +67,14 @@ impl Comparison {
     }
 
     /// Reports the end of the command, whose tables are equal.
-    pub(super) fn conclude(&self, refused: &Path, globals: &Globals) -> Result<()> {
+    pub(super) fn conclude(&self, list: &Path, globals: &Globals) -> Result<()> {
         let rows = counted(self.rows, "row");
         if self.refused == 0 {
             note(globals, &format!("no differences: {rows}"));
             return Ok(());
         }
-        let (refused, list) = (counted(self.refused, "row"), refused.display());
-        let message = format!("{refused} refused, see {list}; no other differences: {rows}");
+        let (refused, list) = (counted(self.refused, "row"), list.display());
+        let message = format!("{refused} refused ({list}); no other differences: {rows}");
         Err(Failure::new(Exit::Partial, message))
     }
 
@@ -77,23 +84,5 @@ impl Comparison {
         let message =
             format!("{differences} after two passes that changed nothing: `diff` shows the rows");
         Failure::new(Exit::Different, message)
-    }
-}
-
-/// The arguments of such a `diff`.
-fn diff(args: &Sync) -> Diff {
-    Diff {
-        a: Operand::Table(args.source.clone()),
-        b: Operand::Table(args.target.clone()),
-        all_tables: false,
-        backup: None,
-        selection: Selection { include: Vec::new(), exclude: Vec::new() },
-        filter: None,
-        format: None,
-        parallel: args.parallel,
-        output: Lines::Text,
-        expect: None,
-        rate: args.rate,
-        sides: args.sides.clone(),
     }
 }

@@ -1,55 +1,63 @@
-//! The recorded rows that the source has no more.
+//! The rows of the target that the source does not have.
 
-use azure_table_client::{DynamicEntity, EntityKey};
+use azure_table_client::{DynamicEntity, ETag, EntityKey};
+use futures_util::future;
 use futures_util::stream::{StreamExt as _, TryStreamExt as _};
 
 use crate::args::Sync;
-use crate::commands::diff::{Rows, in_order, sorted};
-use crate::commands::keys::Keys;
+use crate::engine::compare::{in_order, sorted};
+use crate::engine::scan::{Rows, Scan};
 use crate::failure::{Exit, Failure, Result};
 use crate::key_order::{advice, compare};
-use crate::pacer::Pacer;
 use crate::side_table::SideTable;
-use crate::sort::Sorter;
+use crate::sort::{SortedRows, Sorter};
+
+/// The property that keeps the version of a row while the keys are sorted.
+const VERSION: &str = "Version";
 
 /// The rows to delete, before any is deleted.
 #[derive(Debug)]
 pub(super) struct Deletions {
-    pub(super) rows: Sorter,
+    rows: Sorter,
     pub(super) count: u64,
-    /// The number of recorded rows.
-    pub(super) recorded: u64,
+    /// The number of rows of the target.
+    pub(super) target: u64,
 }
 
 impl Deletions {
-    /// Compares the recorded keys, in key order, with all keys of the source.
-    pub(super) async fn find(
-        args: &Sync,
-        source: &SideTable,
-        recorded: impl Iterator<Item = Result<EntityKey>>,
-    ) -> Result<Self> {
-        find(keys_of(args, source).await?, recorded, source.rows.name()).await
+    /// Compares all keys of both sides.
+    pub(super) async fn find(args: &Sync, source: &SideTable, target: &SideTable) -> Result<Self> {
+        let sides = future::try_join(
+            keys_of(args, source, "--from-dialect"),
+            keys_of(args, target, "--to-dialect"),
+        );
+        find(sides.await?, source.rows.name()).await
+    }
+
+    /// The rows, with the versions that the comparison found.
+    pub(super) fn rows(self) -> Result<impl Iterator<Item = Result<(EntityKey, ETag)>> + Send> {
+        let rows: SortedRows = self.rows.finish()?;
+        Ok(rows.map(|row| {
+            let row = row?;
+            let version = row.value(VERSION).map(ToString::to_string).unwrap_or_default();
+            Ok((row.key().clone(), ETag::from(&*version)))
+        }))
     }
 }
 
-async fn find(
-    mut source: Rows,
-    recorded: impl Iterator<Item = Result<EntityKey>>,
-    name: &str,
-) -> Result<Deletions> {
-    let mut found = Deletions { rows: Sorter::new(), count: 0, recorded: 0 };
+async fn find((mut source, mut target): (Rows, Rows), name: &str) -> Result<Deletions> {
+    let mut found = Deletions { rows: Sorter::new(), count: 0, target: 0 };
     let mut next = source.try_next().await?;
     let is_empty = next.is_none();
-    for key in recorded {
-        let key = key?;
-        found.recorded += 1;
-        while let Some(row) = &next
-            && compare(row.key(), &key).is_lt()
+    while let Some(row) = target.try_next().await? {
+        found.target += 1;
+        while let Some(other) = &next
+            && compare(other.key(), row.key()).is_lt()
         {
             next = source.try_next().await?;
         }
-        if next.as_ref().is_none_or(|row| *row.key() != key) {
-            found.rows.push(&DynamicEntity::new(key.partition_key, key.row_key))?;
+        if next.as_ref().is_none_or(|other| other.key() != row.key()) {
+            found.rows.push(&row)?;
             found.count += 1;
         }
     }
@@ -63,18 +71,18 @@ async fn find(
     Ok(found)
 }
 
-/// Reads the keys of the source, in key order.
-async fn keys_of(args: &Sync, source: &SideTable) -> Result<Rows> {
-    let keys = source.rows.with_entity::<Keys>().query().allow_scan();
-    let keys = keys.select(|keys| (keys.partition, keys.row));
-    let keys = match usize::from(args.parallel) {
-        1 => keys.stream(),
-        ranges => keys.parallel(ranges).stream(),
+/// Reads the keys of a side with the versions of the rows, in key order.
+async fn keys_of(args: &Sync, side: &SideTable, option: &str) -> Result<Rows> {
+    let scan = Scan {
+        ranges: args.reading.parallel.into(),
+        ..Scan::of(side.rows.clone(), args.reading.rate)
     };
-    let keys = Pacer::new(args.rate).stream(keys.map_err(Failure::from).boxed());
-    let rows = keys.map_ok(|(partition, row)| DynamicEntity::new(partition, row)).boxed();
-    let rows = if source.has_key_order() { rows } else { sorted(rows).await? };
-    Ok(in_order(rows, format!("table {}", source.rows.name()), advice("--from-dialect")))
+    let row = |(EntityKey { partition_key, row_key }, version): (EntityKey, ETag)| {
+        DynamicEntity::new(partition_key, row_key).with(VERSION, version.as_str())
+    };
+    let rows = scan.key_versions().map_ok(row).boxed();
+    let rows = if side.has_key_order() { rows } else { sorted(rows).await? };
+    Ok(in_order(rows, format!("table {}", side.rows.name()), advice(option)))
 }
 
 #[cfg(test)]
@@ -83,24 +91,33 @@ mod tests {
 
     use super::*;
 
-    async fn run(source: &[&str], recorded: &[&str]) -> Result<Vec<String>> {
-        let rows: Vec<_> = source.iter().map(|row| Ok(DynamicEntity::new("p", *row))).collect();
-        let rows = in_order(stream::iter(rows).boxed(), "table Blogs".into(), String::new());
-        let recorded = recorded.iter().map(|row| Ok(EntityKey::new("p", *row)));
-        let found = find(rows, recorded, "Blogs").await?;
-        found.rows.finish()?.map(|row| Ok(row?.key().row_key.clone())).collect()
+    fn side(keys: &[&str]) -> Rows {
+        let row = |key: &&str| Ok(DynamicEntity::new("p", *key).with(VERSION, format!("v{key}")));
+        let rows: Vec<_> = keys.iter().map(row).collect();
+        in_order(stream::iter(rows).boxed(), "table Blogs".into(), String::new())
+    }
+
+    async fn run(source: &[&str], target: &[&str]) -> Result<Vec<String>> {
+        let found = find((side(source), side(target)), "Blogs").await?;
+        assert_eq!(found.target, target.len() as u64);
+        let rows = found.rows()?.map(|row| {
+            let (key, version) = row?;
+            assert_eq!(version.as_str(), format!("v{}", key.row_key));
+            Ok(key.row_key)
+        });
+        rows.collect()
     }
 
     #[tokio::test]
-    async fn only_recorded_rows_that_the_source_lacks_are_deleted() {
-        for (source, recorded, expected) in [
+    async fn the_rows_that_only_the_target_has_are_found() {
+        for (source, target, expected) in [
             (&["a", "b"][..], &[][..], &[][..]),
             (&["a", "b"], &["a", "b"], &[]),
             (&["b", "d"], &["a", "b", "c", "d", "e"], &["a", "c", "e"]),
             (&["0", "z"], &["a"], &["a"]),
             (&[], &[], &[]),
         ] {
-            assert_eq!(run(source, recorded).await.unwrap(), expected, "{source:?}");
+            assert_eq!(run(source, target).await.unwrap(), expected, "{source:?}");
         }
     }
 

@@ -4,21 +4,22 @@ use crate::confirm::{has_terminal, is_answered_yes};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::{counted, grouped};
 
-/// One recorded row of this many may be deleted without a question.
+/// One row of the target of this many may be deleted without a question.
 const ONE_OF: u64 = 10;
 
 /// The number of rows that a pass is about to delete.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     pub(super) rows: u64,
-    pub(super) recorded: u64,
+    /// The rows of the target.
+    pub(super) all: u64,
     pub(super) max_deletes: Option<u64>,
 }
 
 impl Limit {
     /// Whether the rows are few, or the user has permitted their number.
     fn is_permitted(self) -> bool {
-        let is_small = self.rows.saturating_mul(ONE_OF) <= self.recorded;
+        let is_small = self.rows.saturating_mul(ONE_OF) <= self.all;
         is_small || self.max_deletes.is_some_and(|limit| self.rows <= limit)
     }
 
@@ -27,8 +28,8 @@ impl Limit {
         if self.is_permitted() {
             return Ok(());
         }
-        let (rows, recorded) = (grouped(self.rows), counted(self.recorded, "row"));
-        let question = format!("delete {rows} of {recorded} of {table}?");
+        let (rows, all) = (grouped(self.rows), counted(self.all, "row"));
+        let question = format!("delete {rows} of {all} of {table}?");
         if !has_terminal() {
             return Err(Failure::usage(format!(
                 "not confirmed: {question} (pass --max-deletes ROWS to do it without a terminal). No row was deleted"
@@ -50,7 +51,7 @@ mod tests {
 
     #[test]
     fn more_than_a_tenth_needs_a_permission() {
-        for (rows, recorded, max_deletes, is_permitted) in [
+        for (rows, all, max_deletes, is_permitted) in [
             (0, 0, None, true),
             (1, 10, None, true),
             (2, 10, None, false),
@@ -59,7 +60,7 @@ mod tests {
             (1, 10, Some(0), true),
             (u64::MAX, u64::MAX - 1, None, false),
         ] {
-            let limit = Limit { rows, recorded, max_deletes };
+            let limit = Limit { rows, all, max_deletes };
             assert_eq!(limit.is_permitted(), is_permitted, "{limit:?}");
         }
     }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::args::{Globals, Sync};
-use crate::commands::copy::SyncFiles;
 use crate::connect::{Kind, Target, is_limited_to_keys};
+use crate::engine::row_list::{self, lock_of};
+use crate::engine::sync_position::SyncFile;
 use crate::failure::{Exit, Failure, Result};
-use crate::run_files::row_list::lock_of;
 use crate::service_clock::ServiceClock;
 use crate::side_table::SideTable;
 use crate::table_name;
@@ -19,7 +19,8 @@ pub(super) struct Pair {
     pub(super) target: SideTable,
     /// The clock of the source.
     pub(super) clock: Arc<ServiceClock>,
-    pub(super) refused: PathBuf,
+    /// The list of failed rows.
+    pub(super) list: PathBuf,
 }
 
 impl Pair {
@@ -38,10 +39,10 @@ impl Pair {
             return Err(Failure::usage("the source and the target are the same table"));
         }
         table_name::check(&target.service, &args.target)?;
-        let refused = args.refused.clone();
-        let refused = refused
-            .unwrap_or_else(|| PathBuf::from(format!("{}-{}.refused", args.source, args.target)));
-        Ok(Self { source, target, clock, refused })
+        let list = args.failed.clone().unwrap_or_else(|| {
+            PathBuf::from(format!("{}-{}{}", args.source, args.target, row_list::SUFFIX))
+        });
+        Ok(Self { source, target, clock, list })
     }
 
     /// Returns the failure of a pass that did not find a table.
@@ -51,7 +52,7 @@ impl Pair {
             Ok(false) => Failure::new(
                 Exit::NotFound,
                 format!(
-                    "the target table {1} does not exist any more: delete {0}-{1}.sync and {0}-{1}.keys, and copy again",
+                    "the target table {1} does not exist any more: delete {0}-{1}.sync, and copy again",
                     self.source.rows.name(),
                     table.name(),
                 ),
@@ -61,20 +62,10 @@ impl Pair {
     }
 
     /// Locks the files of the pair.
-    pub(super) fn lock(&self, args: &Sync) -> Result<SyncFiles> {
-        let lock = lock_of(&self.refused);
-        let others = [
-            ("the list of refused rows", &*self.refused),
-            ("the lock of the list of refused rows", &*lock),
-        ];
-        let files = SyncFiles::lock(&self.source, &self.target, &others)?;
-        if args.delete && files.position().is_none() {
-            let record = files.record_path().display();
-            return Err(Failure::usage(format!(
-                "--delete needs {record}, the record of the rows that `copy --for-sync` copied: it deletes no other row"
-            )));
-        }
-        Ok(files)
+    pub(super) fn lock(&self) -> Result<SyncFile> {
+        let lock = lock_of(&self.list);
+        let others = [("the list of failed rows", &*self.list), ("the lock of that list", &*lock)];
+        SyncFile::lock(&self.source, &self.target, &others)
     }
 }
 
