@@ -30,6 +30,8 @@ pub(super) struct MatchRules {
     /// A literal matches values of its own type only.
     has_exact_types: bool,
     compares_timestamps: bool,
+    /// The names of tables are compared with their case.
+    has_cased_names: bool,
 }
 
 impl From<&Rules> for MatchRules {
@@ -37,6 +39,7 @@ impl From<&Rules> for MatchRules {
         Self {
             has_exact_types: rules.exact_types || rules.dialect.is_cosmos(),
             compares_timestamps: rules.dialect.compares_timestamps(),
+            has_cased_names: rules.dialect.is_cosmos(),
         }
     }
 }
@@ -173,7 +176,12 @@ impl<'f> Matcher<'f> {
     pub(super) fn matches_table(&self, table: &str) -> bool {
         self.condition.holds(&|compared, op, literal| match compared {
             Compared::Property(index) if self.names.list()[*index] == "TableName" => {
-                holds(op, literal.order_of_name(table))
+                let order = if self.rules.has_cased_names {
+                    literal.order_of_text(table)
+                } else {
+                    literal.order_of_name(table)
+                };
+                holds(op, order)
             }
             _ => false,
         })
@@ -229,7 +237,8 @@ mod tests {
     use crate::row::Properties;
     use crate::store::RowText;
 
-    const RULES: MatchRules = MatchRules { has_exact_types: false, compares_timestamps: true };
+    const RULES: MatchRules =
+        MatchRules { has_exact_types: false, compares_timestamps: true, has_cased_names: false };
 
     fn row(row_key: &str) -> StoredEntity {
         let properties: Properties<'_> = vec![
