@@ -884,7 +884,7 @@ fn no_state_breaks_a_promise() {
     let setting: Vec<usize> = setting.split(',').filter_map(|it| it.parse().ok()).collect();
     let depths = match setting[..] {
         [rows, depth] => vec![(rows, depth)],
-        _ => vec![(1, 5), (2, 3)],
+        _ => vec![(1, 5), (2, 4)],
     };
     for (rows, depth) in depths {
         for (has_ids, steps) in [false, true].into_iter().flat_map(|it| STARTS.map(|at| (it, at))) {

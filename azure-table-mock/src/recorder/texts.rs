@@ -24,18 +24,13 @@ pub(crate) fn whole_target(request: &RawRequest<'_>) -> String {
 fn target_up_to(max_bytes: usize, request: &RawRequest<'_>) -> String {
     let head = |text| head(text, max_bytes);
     let mut target = head(request.path).to_owned();
-    // An option's name may be percent-encoded as well.
-    let is_signature = |option: &&str| {
-        let name = percent_decode_str(option.split('=').next().unwrap_or_default());
-        name.decode_utf8_lossy().trim_matches(['+', ' ']).eq_ignore_ascii_case("sig")
-    };
     let options = request.query.split('&').filter(|option| !option.is_empty());
     for (option, separator) in options.zip(iter::once('?').chain(iter::repeat('&'))) {
         if target.len() > max_bytes {
             break;
         }
         target.push(separator);
-        target.push_str(if is_signature(&option) { "sig=..." } else { head(option) });
+        target.push_str(if has_signature(option) { "sig=..." } else { head(option) });
     }
     if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
         target = target.escape_default().to_string();
@@ -45,6 +40,15 @@ fn target_up_to(max_bytes: usize, request: &RawRequest<'_>) -> String {
         return format!("{target}...[{}bytes]", request.url_bytes());
     }
     target
+}
+
+/// Whether an option of a query has a signature: by its name, or in its text, as in `&amp;sig=`, `a=1;sig=` and
+/// `sig%3D`. A name may be percent-encoded as well.
+fn has_signature(option: &str) -> bool {
+    let text = percent_decode_str(option).decode_utf8_lossy().to_ascii_lowercase();
+    let is_begin = |before: &str| !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+    text.trim_matches(['+', ' ']) == "sig"
+        || text.match_indices("sig=").any(|(at, _)| is_begin(&text[..at]))
 }
 
 /// Returns the text. The end of a long one is replaced by its length.
@@ -118,6 +122,11 @@ mod tests {
             ("/a/T", "sv=1&sig=secret%3D&se=2", "/a/T?sv=1&sig=...&se=2"),
             ("/a/T", "SIG=secret", "/a/T?sig=..."),
             ("/a/T", "%73i%67=secret&+sig=x=y", "/a/T?sig=...&sig=..."),
+            ("/a/T", "sv=1&amp;sig=secret", "/a/T?sv=1&sig=..."),
+            ("/a/T", "a=1;sig=secret", "/a/T?sig=..."),
+            ("/a/T", "sig%3Dsecret", "/a/T?sig=..."),
+            ("/a/T", "a=1;Sig%3dsecret", "/a/T?sig=..."),
+            ("/a/T", "design=1&assig=2", "/a/T?design=1&assig=2"),
             ("/a/\u{9b}1mé", "sig", "/a/\\u{9b}1m\\u{e9}?sig=..."),
         ] {
             assert_eq!(target_of(path, query), expected);
