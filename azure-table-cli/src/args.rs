@@ -115,7 +115,21 @@ impl Command {
             | Self::Copy(_)
             | Self::Sync(_)
             | Self::Diff(_) => true,
-            _ => false,
+            Self::Tables(_)
+            | Self::Create(_)
+            | Self::Drop(_)
+            | Self::Get(_)
+            | Self::Put(_)
+            | Self::Merge(_)
+            | Self::Query(_)
+            | Self::Verify(_)
+            | Self::Sas(_)
+            | Self::Policies(_)
+            | Self::Whoami(_)
+            | Self::Serve(_)
+            | Self::Sql(_)
+            | Self::Completions(_)
+            | Self::Man(_) => false,
         }
     }
 
@@ -131,7 +145,23 @@ impl Command {
             Self::Import(args) => args.dry_run,
             Self::Copy(args) => args.dry_run,
             Self::Sync(args) => args.dry_run,
-            _ => false,
+            Self::Tables(_)
+            | Self::Create(_)
+            | Self::Drop(_)
+            | Self::Get(_)
+            | Self::Put(_)
+            | Self::Merge(_)
+            | Self::Count(_)
+            | Self::Schema(_)
+            | Self::Verify(_)
+            | Self::Diff(_)
+            | Self::Sas(_)
+            | Self::Policies(_)
+            | Self::Whoami(_)
+            | Self::Serve(_)
+            | Self::Sql(_)
+            | Self::Completions(_)
+            | Self::Man(_) => false,
         }
     }
 }

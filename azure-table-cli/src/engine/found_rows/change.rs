@@ -3,7 +3,7 @@
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::{DynamicEntity, IfMatch};
 
-/// The change of each row.
+/// The change of each row. If a command is repeated after a failure, [`Change::is_done`] leaves out the rows that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
     Delete,
@@ -23,7 +23,10 @@ impl Change {
 
     /// Whether a row has the result of the change already. The row must have the properties that are set or removed.
     pub(super) fn is_done(&self, row: &DynamicEntity) -> bool {
-        let Self::Update { set, unset } = self else { return false };
+        let (set, unset) = match self {
+            Self::Delete => return false,
+            Self::Update { set, unset } => (set, unset),
+        };
         set.properties().all(|(name, value)| row.value(name) == Some(value))
             && unset.iter().all(|name| row.value(name).is_none())
     }
@@ -34,9 +37,10 @@ impl Change {
         mut row: DynamicEntity,
         version: IfMatch,
     ) -> BulkOperation<DynamicEntity> {
-        let Self::Update { set, unset } = self else {
+        let (set, unset) = match self {
             // After a lost response, the row may be missing already, which is the requested result.
-            return BulkOperation::DeleteIfExists(row.key().clone(), version);
+            Self::Delete => return BulkOperation::DeleteIfExists(row.key().clone(), version),
+            Self::Update { set, unset } => (set, unset),
         };
         if !self.reads_whole_rows() {
             row = DynamicEntity::new(&*row.key().partition_key, &*row.key().row_key);
