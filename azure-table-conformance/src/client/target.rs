@@ -141,7 +141,7 @@ impl Target {
 
     /// Whether a value of another type is less than a literal, and an integer literal is widened.
     pub(crate) fn orders_types(&self) -> bool {
-        self.protocol.dialect == Dialect::AzureStorage
+        self.serves == Dialect::AzureStorage
     }
 
     /// Whether the clients read the rows of a query in key order.

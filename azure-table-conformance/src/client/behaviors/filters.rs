@@ -39,7 +39,7 @@ pub(crate) struct Row {
     big: i64,
     real: f64,
     at: EdmDateTime,
-    id: Uuid,
+    uid: Uuid,
     data: Vec<u8>,
     maybe: Option<i32>,
     status: Status,
@@ -87,7 +87,7 @@ fn rows() -> Vec<Row> {
             big: i64::from(i - 6) << 33,
             real: f64::from(i) / 2.0,
             at: time(n),
-            id: Uuid::from_u128(u128::from(n)),
+            uid: Uuid::from_u128(u128::from(n)),
             data: vec![n; usize::from(n % 3)],
             maybe: n.is_multiple_of(4).then_some(i),
             status: if n < 5 { Status::Draft } else { Status::Live },
@@ -195,8 +195,8 @@ fn on_every_type() -> Vec<Case<Row>> {
         |b| b.at.eq(day), filter!(Row, b => b.at == day), "at eq datetime'2009-04-05T10:00:00.0010000Z'", |r| r.at == time(4);
         |b| b.at.lt(day), filter!(Row, b => b.at < day), "at lt datetime'2009-04-05T10:00:00.0010000Z'", |r| r.at < time(4);
         |b| b.at.between(&day, time(6)), filter!(Row, b => b.at >= &day && b.at <= time(6)), "at ge datetime'2009-04-05T10:00:00.0010000Z' and at le datetime'2009-04-07T10:00:00.0010000Z'", |r| r.at >= time(4) && r.at <= time(6);
-        |b| b.id.eq(id), filter!(Row, b => b.id == id), "id eq guid'00000000-0000-0000-0000-000000000004'", |r| r.id == Uuid::from_u128(4);
-        |b| b.id.ne(&id), filter!(Row, b => b.id != &id), "id ne guid'00000000-0000-0000-0000-000000000004'", |r| r.id != Uuid::from_u128(4);
+        |b| b.uid.eq(id), filter!(Row, b => b.uid == id), "uid eq guid'00000000-0000-0000-0000-000000000004'", |r| r.uid == Uuid::from_u128(4);
+        |b| b.uid.ne(&id), filter!(Row, b => b.uid != &id), "uid ne guid'00000000-0000-0000-0000-000000000004'", |r| r.uid != Uuid::from_u128(4);
         |b| b.data.eq(vec![4]), filter!(Row, b => b.data == vec![4]), "data eq X'04'", |r| r.data == [4];
         |b| b.maybe.eq(4), filter!(Row, b => b.maybe == 4), "maybe eq 4", |r| r.maybe == Some(4);
         |b| b.maybe.ge(0), filter!(Row, b => b.maybe >= 0), "maybe ge 0", |r| r.maybe.is_some();

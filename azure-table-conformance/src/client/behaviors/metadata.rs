@@ -20,7 +20,7 @@ struct Everything {
     whole: f64,
     infinite: f64,
     at: EdmDateTime,
-    id: Uuid,
+    uid: Uuid,
     bytes: Bytes,
     none: Option<i64>,
     #[table(timestamp)]
@@ -43,7 +43,7 @@ pub(crate) async fn every_level_reads_the_same_structs(target: &Target) {
         whole: 5.0,
         infinite: f64::INFINITY,
         at: EdmDateTime::MAX,
-        id: Uuid::from_u128(7),
+        uid: Uuid::from_u128(7),
         bytes: Bytes::from_static(&[0, 255]),
         none: None,
         timestamp: None,

@@ -20,7 +20,7 @@ struct Sparse {
     text: Option<String>,
     at: Option<EdmDateTime>,
     yes: Option<bool>,
-    id: Option<Uuid>,
+    uid: Option<Uuid>,
     data: Option<Vec<u8>>,
     status: Option<Status>,
     #[table(flatten = "Home_")]
@@ -42,7 +42,7 @@ fn rows() -> Vec<Sparse> {
             text: some.then(|| "x".repeat(usize::from(n) % 4)),
             at: some.then(|| format!("2009-04-{:02}T10:00:00Z", n + 1).parse().unwrap()),
             yes: some.then_some(n.is_multiple_of(2)),
-            id: some.then(|| Uuid::from_u128(u128::from(n))),
+            uid: some.then(|| Uuid::from_u128(u128::from(n))),
             data: some.then(|| vec![n]),
             status: some.then_some(if n < 5 { Status::Draft } else { Status::Live }),
             home: some.then(|| Address { city: format!("c{}", n % 2), zip: (n > 4).then_some(i) }),
@@ -90,7 +90,7 @@ fn on_other_types() -> Vec<Case<Sparse>> {
         |b| !b.at.eq(day), filter!(Sparse, b => !(b.at == day)), "not (at eq datetime'2009-04-06T10:00:00.0000000Z')", |r| r.n != 5;
         |b| b.yes.ne(true), filter!(Sparse, b => b.yes != true), "yes ne true", |r| r.yes == Some(false);
         |b| !b.yes.eq(true), filter!(Sparse, b => !(b.yes == true)), "not (yes eq true)", |r| r.yes != Some(true);
-        |b| b.id.ne(id), filter!(Sparse, b => b.id != id), "id ne guid'00000000-0000-0000-0000-000000000004'", |r| r.id.is_some() && r.n != 4;
+        |b| b.uid.ne(id), filter!(Sparse, b => b.uid != id), "uid ne guid'00000000-0000-0000-0000-000000000004'", |r| r.uid.is_some() && r.n != 4;
         |b| b.data.ne(vec![4]), filter!(Sparse, b => b.data != vec![4]), "data ne X'04'", |r| r.data.is_some() && r.n != 4;
         |b| !b.data.eq(vec![4]), filter!(Sparse, b => !(b.data == vec![4])), "not (data eq X'04')", |r| r.n != 4;
         |b| b.status.eq(Status::Draft), filter!(Sparse, b => Status::Draft == b.status), "status eq 'draft'", |r| r.status == Some(Status::Draft);

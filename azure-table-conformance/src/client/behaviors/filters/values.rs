@@ -31,7 +31,7 @@ struct Extreme {
     at: EdmDateTime,
     seen: DateTime<Utc>,
     yes: bool,
-    id: Uuid,
+    uid: Uuid,
     data: Vec<u8>,
     status: Status,
     level: Level,
@@ -130,7 +130,7 @@ fn rows() -> Vec<Extreme> {
             at: times()[i],
             seen: times()[i].to_chrono(),
             yes: n % 3 == 1,
-            id: Uuid::from_u128(IDS[i]),
+            uid: Uuid::from_u128(IDS[i]),
             data: DATA[i].into(),
             status: if n.is_multiple_of(2) { Status::Draft } else { Status::Live },
             level: [Level::Low, Level::Middle, Level::High][i % 3],
@@ -234,11 +234,11 @@ fn on_what_is_only_equal() -> Vec<Case<Extreme>> {
         |b| b.yes.eq(false), filter!(Extreme, b => b.yes == false), "yes eq false", |r| !r.yes;
         |b| b.yes.ne(false), filter!(Extreme, b => false != b.yes), "yes ne false", |r| r.yes;
         |b| b.yes.is_in([false, true]), filter!(Extreme, b => b.yes in [false, true]), "yes eq false or yes eq true", |_r| true;
-        |b| b.id.eq(Uuid::nil()), filter!(Extreme, b => b.id == Uuid::nil()), "id eq guid'00000000-0000-0000-0000-000000000000'", |r| r.id.is_nil();
-        |b| b.id.ne(Uuid::max()), filter!(Extreme, b => b.id != Uuid::max()), "id ne guid'ffffffff-ffff-ffff-ffff-ffffffffffff'", |r| !r.id.is_max();
-        |b| !b.id.eq(&half), filter!(Extreme, b => !(&half == b.id)), "not (id eq guid'80000000-0000-0000-0000-000000000000')", |r| r.n != 6;
-        |b| b.id.is_in(IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), filter!(Extreme, b => b.id in IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), "id eq guid'00000000-0000-0000-0000-000000000001' or id eq guid'00000000-0000-0000-0000-0000000000ff'", |r| r.n == 1 || r.n == 2;
-        |b| b.id.eq(Uuid::from_u128(0xff)), filter!(Extreme, b => b.id == Uuid::from_u128(0xff)), "id eq guid'00000000-0000-0000-0000-0000000000FF'", |r| r.n == 2, azurite "literals/guid-in-capitals";
+        |b| b.uid.eq(Uuid::nil()), filter!(Extreme, b => b.uid == Uuid::nil()), "uid eq guid'00000000-0000-0000-0000-000000000000'", |r| r.uid.is_nil();
+        |b| b.uid.ne(Uuid::max()), filter!(Extreme, b => b.uid != Uuid::max()), "uid ne guid'ffffffff-ffff-ffff-ffff-ffffffffffff'", |r| !r.uid.is_max();
+        |b| !b.uid.eq(&half), filter!(Extreme, b => !(&half == b.uid)), "not (uid eq guid'80000000-0000-0000-0000-000000000000')", |r| r.n != 6;
+        |b| b.uid.is_in(IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), filter!(Extreme, b => b.uid in IDS[1..3].iter().map(|id| Uuid::from_u128(*id))), "uid eq guid'00000000-0000-0000-0000-000000000001' or uid eq guid'00000000-0000-0000-0000-0000000000ff'", |r| r.n == 1 || r.n == 2;
+        |b| b.uid.eq(Uuid::from_u128(0xff)), filter!(Extreme, b => b.uid == Uuid::from_u128(0xff)), "uid eq guid'00000000-0000-0000-0000-0000000000FF'", |r| r.n == 2, azurite "literals/guid-in-capitals";
         |b| b.data.eq(vec![]), filter!(Extreme, b => b.data == vec![]), "data eq X''", |r| r.data.is_empty();
         |b| b.data.eq(vec![0xff, 0]), filter!(Extreme, b => b.data == vec![0xff, 0]), "data eq X'ff00'", |r| r.data == [0xff, 0];
         |b| b.data.ne(vec![0]), filter!(Extreme, b => b.data != vec![0]), "data ne binary'00'", |r| r.data != [0];
