@@ -152,7 +152,7 @@ fn each_area_has_its_cases() {
     let expected = [
         ("authorization", 44),
         ("cosmos", 29),
-        ("filters", 61),
+        ("filters", 65),
         ("gets", 17),
         ("headers", 36),
         ("inserts", 34),
