@@ -152,7 +152,9 @@ async fn a_request_is_shown_with_filter_error_and_body() {
     let errors = server.html("/-/requests?show=errors").await;
     assert!(errors.contains("2 of the last 6 requests"), "{errors}");
     assert!(
-        errors.contains("<td class=\"number bad\">202</td><td>EntityAlreadyExists</td>"),
+        errors.contains(
+            "<td class=\"number bad\">202</td><td>operation 1: 409 EntityAlreadyExists</td>"
+        ),
         "{errors}"
     );
     let insert = server.text("/-/requests/devstoreaccount1/4").await;
