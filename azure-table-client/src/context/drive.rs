@@ -7,7 +7,6 @@ use std::sync::Arc;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::TableContext;
-use super::change::Change;
 use super::doubt::{Doubt, Evidence, Finding, Identity, RequestId};
 use super::machine::{Action, Event, Save, Stage};
 use super::options::{Mode, SaveOptions};
@@ -21,6 +20,7 @@ use crate::entity::{DynamicEntity, EntityKey, Readable};
 use crate::error::{Error, ErrorCode, OpenWrite, Outcome};
 use crate::operation::{Confirmation, Proof, Request};
 use crate::outcome::{self, Doubtful, Found, Judged, Unconfirmed, Verdict};
+use crate::wire::Operation;
 
 /// What an action has led to. The hooks of the context have not seen it yet.
 enum Done {
@@ -160,10 +160,11 @@ async fn send(
         }
         Err(last) => last,
     };
+    // A transaction of an earlier save is repeated as it was, and has deleted nothing if it is refused.
     let is_missing = options.missing_is_deleted
         && options.mode == Mode::Each
-        && last.error().code() == Some(&ErrorCode::ResourceNotFound)
-        && members.iter().all(|member| member.change == Change::Delete);
+        && request.operation == Operation::Delete
+        && last.error().code() == Some(&ErrorCode::ResourceNotFound);
     if is_missing || last.error().outcome() == Outcome::Applied {
         trace.finish(Ok(()));
         return done(applied(Vec::new(), HashMap::new(), Confirmation::Response));

@@ -296,3 +296,32 @@ async fn a_request_is_repeated_as_it_was() {
         assert_eq!(blogs.query().count().await.unwrap(), 1);
     }
 }
+
+/// A transaction is repeated as it was, also by a save to which a missing row is a deletion. If the service refuses it for a
+/// missing row, it has deleted no other row.
+#[tokio::test(start_paused = true)]
+async fn a_refused_transaction_deletes_nothing() {
+    let mock = virtual_time();
+    let blogs = mock.client().table::<Blog>();
+    blogs.create().await.unwrap();
+    for id in ["1", "2"] {
+        blogs.insert(&blog(id, "old")).await.unwrap();
+    }
+    let transport = Scripted::recorder(mock.transport());
+    let mut ctx = context(&mock, &transport, false);
+    for found in ctx.load(ctx.service().table::<Blog>().query()).await.unwrap() {
+        ctx.delete(&found).unwrap();
+    }
+    transport.play(on(is_batch, in_turn([lost()])));
+    let report = ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err().report;
+    assert_eq!(report.unknown().count(), 2, "{report}");
+    blogs.delete(KEY, IfMatch::Any).await.unwrap();
+    let options = SaveOptions::each().missing_is_deleted();
+    let report = ctx.save_changes_with(options.clone()).await.unwrap_err().report;
+    assert_eq!((report.applied(), report.unknown().count()), (0, 2), "{report}");
+    assert_eq!((mock.row_count("Blogs"), ctx.entries().len()), (Some(1), 2));
+    // Once the transaction has expired, each deletion is sent as a request of its own.
+    tokio::time::advance(Duration::from_secs(40 * 60)).await;
+    assert_eq!(ctx.save_changes_with(options).await.unwrap().applied(), 2);
+    assert_eq!((mock.row_count("Blogs"), ctx.entries().len()), (Some(0), 0));
+}
