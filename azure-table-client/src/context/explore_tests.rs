@@ -225,11 +225,7 @@ impl World {
                     None => problems.push(format!("row {row}: falsely applied ({confirmation:?})")),
                 }
             }
-            // The program has deleted an entity whose insert may have been applied, and no row is left.
-            let is_undone =
-                outcomes.is_empty() && self.tracker.get(&id).is_none() && self.rows[row].is_none();
-            let is_unknown =
-                is_undone || outcomes.iter().any(|it| matches!(it, WriteOutcome::Unknown(_)));
+            let is_unknown = outcomes.iter().any(|it| matches!(it, WriteOutcome::Unknown(_)));
             for sent in self.sent.iter_mut().filter(|sent| is_about(sent)) {
                 if doubt == Some(sent.id) {
                     if !is_unknown {

@@ -103,8 +103,8 @@ async fn a_conflict_is_not_read_back() {
 }
 
 /// An insert whose entity was deleted since cannot be sent again. After its last attempt has expired, the absence of the
-/// row proves that nothing is left to delete, and nothing was applied; without a read, it stays unknown. Other changes are
-/// sent.
+/// row proves that nothing is left to delete. It does not prove that the insert was not applied, since another program may
+/// have deleted the row: the insert is unknown for good. Without a read, it stays unknown. Other changes are sent.
 #[tokio::test(start_paused = true)]
 async fn a_change_that_cannot_be_sent_again_stays_unknown() {
     let (mock, _) = service().await;
@@ -119,8 +119,10 @@ async fn a_change_that_cannot_be_sent_again_stays_unknown() {
     let error = ctx.save_changes_with(by_response()).await.unwrap_err();
     assert_eq!(outcomes(&error.report), [Err("unknown"), Ok(Confirmation::Response)]);
     assert_eq!(reads(&mock), 0);
-    let report = ctx.save_changes().await.unwrap();
-    assert!(report.results.is_empty() && !ctx.has_changes(), "{report}");
+    let error = ctx.save_changes().await.unwrap_err();
+    assert_eq!(outcomes(&error.report), [Err("unknown")]);
+    assert!(!ctx.has_changes());
+    assert!(ctx.save_changes().await.unwrap().results.is_empty());
 }
 
 /// The ETag of a row in the expected state may be that of another program. A save that reads rows compares it first.

@@ -218,16 +218,15 @@ impl Save {
     /// The request of a change has ended as unknown.
     fn ended(&mut self, stage: &mut Stage<'_>, member: Candidate, evidence: Option<&Evidence>) {
         self.settling.found.insert(member.id.clone(), None);
+        // The save may be dropped before its report is complete.
+        stage.tracker.unsettled.extend(stage.report.results.get(member.result).cloned());
         let is_absent = evidence.is_some_and(|it| !it.rows.contains_key(&member.key));
         let tracked = stage.tracker.get(&member.id);
         if is_absent && tracked.is_some_and(Tracked::is_insert_undone) {
-            // Nothing is left to delete.
+            // Nothing is left to delete. Whether there ever was a row is not known: another program may have deleted it.
             stage.tracker.forget(&member.id);
-            self.empty.insert(member.result);
-            return;
+        } else {
+            self.settling.superseded.push(Superseded { sent: member, by: None });
         }
-        // The save may be dropped before its report is complete.
-        stage.tracker.unsettled.extend(stage.report.results.get(member.result).cloned());
-        self.settling.superseded.push(Superseded { sent: member, by: None });
     }
 }

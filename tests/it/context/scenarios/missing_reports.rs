@@ -193,3 +193,24 @@ async fn the_outcome_of_the_row_beside_one_that_another_program_deleted_is_repor
 async fn the_outcome_of_the_row_beside_one_that_another_program_deleted_is_reported_with_ids() {
     the_other_row_is_reported_once(true, DeletedBy::OtherProgram).await;
 }
+
+/// The program deletes an entity whose insert was applied without a response, and another program deletes the row. The report
+/// that ends the insert names it, although nothing is left to do; the next one does not.
+#[tokio::test(start_paused = true)]
+async fn an_insert_that_is_unknown_for_good_is_reported_beside_its_deletion() {
+    for mode in MODES {
+        let (mock, transport, mut ctx) = stage(false).await;
+        ctx.table_named("Blogs").add(&row(&[("A", 1)])).unwrap();
+        transport.play(on(is_write, in_turn([applied_without_response(&mock, &[])])));
+        dropped_save(&mut ctx, mode()).await;
+        ctx.table_named("Blogs").delete(&key_only()).unwrap();
+        delete_by_other_program(&mock, KEY.1).await;
+        tokio::time::advance(Duration::from_secs(40 * 60)).await;
+        let saved = report(ctx.save_changes_with(mode()).await);
+        let what = format!("{:?}: {saved:#?}", mode());
+        assert_eq!((saved.results.len(), saved.unknown().count()), (1, 1), "{what}");
+        assert!(is_of_row(&saved.results[0], KEY.1), "{what}");
+        assert!(ctx.entries().is_empty(), "{what}");
+        assert!(ctx.save_changes_with(mode()).await.unwrap().results.is_empty(), "{what}");
+    }
+}
