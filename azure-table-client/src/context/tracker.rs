@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::change::{Add, Change, EntityState, refusal};
 use super::doubt::{Doubt, Identity, RequestId};
-use super::entity::{Tracked, Values};
+use super::entity::{Known, Tracked, Values};
 use super::merge::{MergeOption, ServerRow};
 use crate::Dialect;
 use crate::edm::EdmValue;
@@ -197,7 +197,7 @@ impl Tracker {
         let was_in_doubt = self.get(&id).is_some_and(|it| it.doubt.request.is_some());
         // The program may have changed the entity while its request was in doubt.
         let option = if was_in_doubt { MergeOption::AppendOnly } else { option };
-        self.settle_by_write_id(&id, &row.found);
+        self.settle_by_write_id(&id, &row);
         match self.entities.get_mut(&id) {
             Some(tracked) => tracked.merge(row, option, self.write_id.as_deref()),
             None => {
@@ -319,9 +319,9 @@ impl Tracker {
     }
 
     /// Applies the proof in a row that a query found: the request whose write id is in the row was applied.
-    fn settle_by_write_id(&mut self, id: &Identity, row: &Found) {
+    fn settle_by_write_id(&mut self, id: &Identity, row: &ServerRow) {
         let Some(column) = &self.write_id else { return };
-        let Some(EdmValue::Guid(found)) = row.properties.get(&**column) else { return };
+        let Some(EdmValue::Guid(found)) = row.found.properties.get(&**column) else { return };
         let Some(request) = self.get(id).and_then(|tracked| tracked.doubt.request) else { return };
         let has_id = |doubt: &Doubt| {
             doubt.members.iter().any(|it| it.id == *id && it.write_id.as_ref() == Some(found))
@@ -329,10 +329,11 @@ impl Tracker {
         if !self.doubts.get(&request).is_some_and(has_id) {
             return;
         }
-        let rows = HashMap::from([(id.key.clone(), row.clone())]);
-        let Some(doubt) = self.applied(request, &[], &rows) else { return };
+        // A projection does not show whether another program has changed the other columns.
+        let whole = (row.known == Known::All).then(|| (id.key.clone(), row.found.clone()));
+        let Some(doubt) = self.applied(request, &[], &whole.into_iter().collect()) else { return };
         for member in doubt.members.into_iter().filter(|member| !member.is_released) {
-            let etag = rows.get(&member.key).map(|row| row.etag.clone());
+            let etag = (member.id == *id).then(|| row.found.etag.clone());
             self.found.push(WriteResult {
                 index: 0,
                 operation: member.change.operation(),

@@ -114,6 +114,25 @@ async fn a_delete_after_attach_and_a_response_without_etag_keeps_an_unseen_value
     a_delete_keeps_an_unseen_value(Start::Attached, Loss::ResponseWithoutETag).await;
 }
 
+/// A query of two columns finds the id of the update. It does not show the `X` that another program has added since, so that
+/// the ETag of the row is not that of the values that the context knows.
+#[tokio::test(start_paused = true)]
+async fn a_projection_with_the_write_id_does_not_show_an_unseen_value() {
+    let (mock, transport, mut ctx) = stage(true).await;
+    other_program(&mock, &[("A", 1)]).await;
+    ctx.table_named::<DynamicEntity>("Blogs").find(KEY).await.unwrap().unwrap();
+    ctx.table_named("Blogs").update(&row(&[("A", 2)])).unwrap();
+    transport.play(on(is_write, in_turn([applied_without_response(&mock, &[("X", 9)])])));
+    dropped_save(&mut ctx, SaveOptions::each()).await;
+    let query = ctx.service().table_named::<DynamicEntity>("Blogs").query();
+    ctx.load(query.select_names(["A", "WriteId"])).await.unwrap();
+    ctx.table_named("Blogs").delete(&key_only()).unwrap();
+    let saved = report(ctx.save_changes().await);
+    // The query has proved the update, and the deletion meets a conflict.
+    assert_eq!((saved.applied(), saved.failed()), (1, 1), "{saved:#?}");
+    assert_eq!(column(&mock, "X"), Some(9));
+}
+
 /// The hook adds 1000 to `A`. No other program writes, so that no save may meet a conflict.
 async fn a_hook_causes_no_conflict(is_new: bool, loses: [bool; 3]) {
     let what = format!("new: {is_new}, lost: {loses:?}");
