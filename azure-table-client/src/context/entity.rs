@@ -468,14 +468,17 @@ impl Tracked {
         self.order = order;
     }
 
-    /// Makes the deletion of an entity a replacement by these properties.
-    pub(super) fn add_again(&mut self, properties: Properties, order: u64) {
-        self.intent = Intent::Replace(Arc::new(properties));
+    /// Makes the deletion of an entity a replacement by these properties. If no row is known, they are added.
+    pub(super) fn add_again(&mut self, properties: Properties, add: Add, order: u64) {
+        self.intent = match self.base {
+            Base::New => Intent::Add(add, Edits::all(&properties)),
+            Base::Unread { .. } | Base::Read { .. } => Intent::Replace(Arc::new(properties)),
+        };
         self.order = order;
     }
 
     pub(super) fn reset(&mut self) -> Result<(), Error> {
-        if matches!(self.intent, Intent::Add(..)) {
+        if matches!(self.base, Base::New) {
             return Err(refusal(&self.key, "it is new; detach it instead"));
         }
         if self.state() != EntityState::Unchanged {

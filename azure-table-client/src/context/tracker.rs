@@ -112,7 +112,7 @@ impl Tracker {
             }
             Some(tracked) if tracked.doubt.request.is_some() => Err(in_doubt(&values.key)),
             Some(tracked) if tracked.is_deleted() => {
-                tracked.add_again(values.properties, order);
+                tracked.add_again(values.properties, add, order);
                 Ok(())
             }
             Some(tracked) => Err(already_tracked(tracked)),
@@ -141,8 +141,8 @@ impl Tracker {
     pub(crate) fn delete(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
         let order = self.next_order();
         let tracked = self.tracked(table, key)?;
-        if tracked.state() == EntityState::Added {
-            // The insert was never sent.
+        if tracked.state() == EntityState::Added && !tracked.doubt.has_ended {
+            // No request may have written a row.
             self.forget(&self.identity(table, key));
         } else {
             tracked.delete(order);

@@ -1,6 +1,6 @@
 //! Entities that are deleted and added again, or added and deleted, in one unit of work: scenarios 2, 4 and 5.
 
-use azure_table_client::context::{ConflictResolver, MergeOption, Resolution};
+use azure_table_client::context::{ConflictResolver, EntityState, MergeOption, Resolution};
 use azure_table_client::edm::EdmValue;
 use azure_table_tests::scripted::{in_turn, is_write, on};
 
@@ -129,4 +129,43 @@ async fn a_lost_insert_with_an_id_that_was_deleted_and_expired_is_not_applied() 
 async fn a_dropped_insert_that_was_deleted_and_expired_is_not_applied() {
     an_insert_that_never_arrived_is_not_applied(false, true).await;
     an_insert_that_never_arrived_is_not_applied(true, true).await;
+}
+
+/// A context with an insert that was applied without a response. Another program has changed the row, so that nothing proves
+/// the insert, and it is unknown for good. The next insert was refused.
+async fn with_ended_insert() -> (MockTableService, TableContext) {
+    let (mock, transport, mut ctx) = stage(false).await;
+    ctx.table_named("Blogs").add(&row(&[("A", 1)])).unwrap();
+    transport.play(on(is_write, in_turn([applied_without_response(&mock, &[("A", 7)])])));
+    dropped_save(&mut ctx, SaveOptions::each()).await;
+    tokio::time::advance(Duration::from_secs(40 * 60)).await;
+    let report = report(ctx.save_changes().await);
+    assert_eq!((report.results.len(), report.unknown().count()), (1, 1), "{report:#?}");
+    assert_eq!(ctx.entries()[0].state(), EntityState::Added);
+    (mock, ctx)
+}
+
+/// The insert may have been applied: the deletion of its entity is a change of the row, which a resolver decides.
+#[tokio::test(start_paused = true)]
+async fn an_entity_is_deleted_whose_insert_is_unknown_for_good() {
+    let (mock, mut ctx) = with_ended_insert().await;
+    ctx.table_named("Blogs").delete(&key_only()).unwrap();
+    assert_eq!(ctx.entries()[0].state(), EntityState::Deleted);
+    assert_eq!(applied(&report(ctx.save_changes().await), KEY.1), 0);
+    assert_eq!(column(&mock, "A"), Some(7), "nothing proves whose row it is");
+    let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+    assert_eq!(ctx.save_changes_with(options).await.unwrap().applied(), 1);
+    assert_eq!((mock.row_count("Blogs"), ctx.entries().len()), (Some(0), 0));
+}
+
+/// The deletion of an entity that may have no row cannot be undone by a reset, but the entity can be added again.
+#[tokio::test(start_paused = true)]
+async fn an_entity_is_added_again_whose_insert_is_unknown_for_good() {
+    let (mock, mut ctx) = with_ended_insert().await;
+    ctx.table_named("Blogs").delete(&key_only()).unwrap();
+    assert!(ctx.table_named("Blogs").reset(&key_only()).is_err());
+    delete_by_other_program(&mock, KEY.1).await;
+    ctx.table_named("Blogs").add(&row(&[("A", 2)])).unwrap();
+    assert_eq!(ctx.save_changes().await.unwrap().applied(), 1);
+    assert_eq!(column(&mock, "A"), Some(2));
 }
