@@ -408,23 +408,7 @@ impl Save {
         failed: Option<usize>,
         error: Error,
     ) {
-        let error = Arc::new(outcome::not_applied(error));
-        for (at, change) in group.changes.iter().enumerate() {
-            // The service rolled back the other changes of the transaction.
-            if failed.is_some_and(|failed| failed != at) {
-                stage.report.set(change.result, stage.unsent(&change.id, Arc::clone(&error)));
-                continue;
-            }
-            if let Some(tracked) = stage.tracker.get_mut(&change.id) {
-                tracked.error = Some(Error::clone(&error));
-            }
-            // The refusal may be due to an earlier request of the entity.
-            let outcome = match stage.unsent(&change.id, Arc::clone(&error)) {
-                WriteOutcome::NotAttempted(error) => WriteOutcome::Failed(error),
-                unknown => unknown,
-            };
-            stage.report.set(change.result, outcome);
-        }
+        report_refused(stage, &group.changes, failed, error);
         self.failed();
     }
 
@@ -448,6 +432,8 @@ impl Save {
         match row {
             Some(row) => self.resolve(stage, group, at, error, row),
             None => {
+                // The save may be dropped before the conflict is resolved.
+                report_refused(stage, &group.changes, Some(at), error.clone());
                 self.flights.push(Flight { group, step: Step::Resolving(at, error) });
                 Some(Action::ReadRow(id))
             }
@@ -745,6 +731,30 @@ pub(super) fn report_applied(
         let etag = etag.or_else(|| rows.get(&change.key).map(|row| row.etag.clone()));
         let etag = etag.filter(|_| change.change != Change::Delete);
         report.set(change.result, WriteOutcome::Applied { etag, confirmation });
+    }
+}
+
+/// Reports that the service or the context has refused one of these changes or all.
+fn report_refused(
+    stage: &mut Stage<'_>,
+    changes: &[Candidate],
+    failed: Option<usize>,
+    error: Error,
+) {
+    let error = Arc::new(outcome::not_applied(error));
+    for (at, change) in changes.iter().enumerate() {
+        let mut outcome = stage.unsent(&change.id, Arc::clone(&error));
+        // The service has rolled back the other changes of the transaction.
+        if failed.is_none_or(|failed| failed == at) {
+            if let Some(tracked) = stage.tracker.get_mut(&change.id) {
+                tracked.error = Some(Error::clone(&error));
+            }
+            // If an earlier request of the entity may be the cause of the refusal, its outcome stays unknown.
+            if let WriteOutcome::NotAttempted(error) = outcome {
+                outcome = WriteOutcome::Failed(error);
+            }
+        }
+        stage.report.set(change.result, outcome);
     }
 }
 

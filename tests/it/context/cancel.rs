@@ -1,9 +1,10 @@
 //! A save that is dropped at any await point, and saves whose replies are lost.
 
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use azure_table_client::context::{EntityState, SaveOptions, TableContext};
+use azure_table_client::context::{ConflictResolver, EntityState, SaveOptions, TableContext};
 use azure_table_client::mock::Fault;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::TransportErrorKind;
@@ -202,4 +203,28 @@ async fn dropped_saves_of_one_change_do_not_use_up_the_open_attempts() {
     let report = ctx.save_changes().await.unwrap();
     assert_eq!(report.applied(), 1);
     assert_eq!(texts(&blogs).await, [("1".to_owned(), "new".to_owned())]);
+}
+
+/// The service has refused the change: it is not unknown, also if the save is dropped while it reads the row of the conflict.
+#[tokio::test]
+async fn a_refused_change_is_failed_if_its_conflict_is_dropped() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let transport = Scripted::recorder(mock.transport());
+    let client = mock.client_builder().transport(Arc::clone(&transport) as Arc<_>);
+    let mut ctx = TableContext::new(&client.build().unwrap());
+    ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
+    ctx.update(&blog("1", "mine")).unwrap();
+    blogs.insert_or_replace(&blog("1", "theirs")).await.unwrap();
+    transport.play(|request| if is_write(request) { Step::pass() } else { Step::hang() });
+    {
+        let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+        let mut save = Box::pin(ctx.save_changes_with(options));
+        for _ in 0..10 {
+            assert!(futures_util::poll!(save.as_mut()).is_pending());
+        }
+    }
+    assert!(!is_write(&transport.last()), "the row of the conflict is being read");
+    assert_eq!(ctx.last_report().to_string(), "0 applied, 1 failed, 0 not attempted, 0 unknown");
+    assert_eq!(ctx.entries()[0].state(), EntityState::Modified);
 }
