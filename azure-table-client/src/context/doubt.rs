@@ -52,7 +52,8 @@ pub(crate) struct Candidate {
     pub(super) write_id: Option<Uuid>,
     /// The condition of an update or a delete.
     pub(super) condition: Option<IfMatch>,
-    /// What the row is known to have afterwards; `None` for a delete.
+    /// The properties that the tracked entity has once the change is applied; `None` for a delete. Those that were sent; or
+    /// those of the program, if a hook for reading undoes what the hook for writing does.
     pub(super) kept: Option<Arc<Properties>>,
     pub(super) update: Option<Arc<LastUpdate>>,
     /// Its index in the report of the current save.

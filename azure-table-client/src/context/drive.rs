@@ -111,7 +111,7 @@ impl TableContext {
                     hook(status, id.as_deref());
                 }
                 if let Finding::Applied { rows, .. } = &mut finding {
-                    self.show(rows);
+                    self.call_reading_hook(rows);
                 }
                 Event::Answered(request, finding)
             }
@@ -120,7 +120,7 @@ impl TableContext {
                 Event::RowRead(id, Box::new(row))
             }
             Done::VersionsRead(id, mut rows) => {
-                self.show(&mut rows);
+                self.call_reading_hook(&mut rows);
                 Event::VersionsRead(id, rows)
             }
             Done::Waited(id) => Event::Waited(id),
@@ -128,7 +128,7 @@ impl TableContext {
     }
 
     /// Calls the hook for reading with rows that are compared with tracked entities.
-    fn show(&mut self, rows: &mut HashMap<EntityKey, Found>) {
+    fn call_reading_hook(&mut self, rows: &mut HashMap<EntityKey, Found>) {
         let Some(hook) = &mut self.hooks.reading else { return };
         for (key, row) in rows {
             let mut entity = outcome::MapEntity::new(key, &row.properties).to_dynamic();

@@ -47,7 +47,7 @@ pub(super) enum Intent {
     /// Nothing, if there are no edits.
     Edit(Edits),
     Add(Add, Edits),
-    /// Deleted and added again.
+    /// Deleted and added again: these properties replace the row.
     Replace(Arc<Properties>),
     /// The edits are those from before; nothing sends them.
     Delete(Edits),
@@ -85,8 +85,9 @@ pub(crate) struct Baseline {
 pub(super) struct InDoubt {
     /// The request whose outcome is not known. Nothing else is sent for the entity until it is settled.
     pub(super) request: Option<RequestId>,
-    /// Whether an earlier request has ended as unknown since the base was read: it may have been applied.
-    pub(super) has_ended: bool,
+    /// Whether an earlier request has ended as unknown, for good, since the base was read: it may have been applied, and a
+    /// refusal of the next one may be due to it.
+    pub(super) ended_unknown: bool,
 }
 
 impl Edits {
@@ -254,8 +255,8 @@ impl Tracked {
         matches!(self.intent, Intent::Delete(_))
     }
 
-    /// Whether the program has deleted an entity whose insert may have been applied.
-    pub(super) const fn is_insert_undone(&self) -> bool {
+    /// Whether the program has deleted an entity that it has added, by an insert or an upsert that may have been applied.
+    pub(super) const fn is_add_undone(&self) -> bool {
         self.is_deleted() && matches!(self.base, Base::New)
     }
 
@@ -298,7 +299,7 @@ impl Tracked {
             Intent::Add(add, _) => {
                 return Ok(Some(Change::Add(*add, Arc::new(self.values().into_owned()))));
             }
-            Intent::Delete(_) if self.is_insert_undone() && self.doubt.request.is_some() => {
+            Intent::Delete(_) if self.is_add_undone() && self.doubt.request.is_some() => {
                 return Ok(None);
             }
             Intent::Delete(_) => return Ok(Some(Change::Delete)),
@@ -537,7 +538,7 @@ impl Tracked {
             let written = kept.iter().map(|(name, value)| (name.clone(), value.clone()));
             Arc::make_mut(&mut values).extend(written);
         }
-        self.doubt.has_ended &= !is_whole && version.is_none();
+        self.doubt.ended_unknown &= !is_whole && version.is_none();
         self.base = Base::Read { values, known, version };
     }
 
@@ -588,7 +589,7 @@ impl Tracked {
                 && names().all(|name| is_id(name) || values.get(name) == row.properties.get(name))
         };
         *version = row.filter(is_same).map(|row| IfMatch::Tag(row.etag.clone()));
-        self.doubt.has_ended &= version.is_none();
+        self.doubt.ended_unknown &= version.is_none();
         version.is_some()
     }
 
@@ -609,7 +610,7 @@ impl Tracked {
             let is_kept = value.is_some() && value == written.get(*name);
             !is_known && !is_absent && !is_kept && write_id != Some(name.as_str())
         };
-        if self.is_insert_undone() {
+        if self.is_add_undone() {
             // Nothing proves whose row it is.
             return Some("PartitionKey".to_owned());
         }

@@ -16,7 +16,7 @@ use super::conflict::ConflictResolver;
 use super::doubt::{Candidate, Doubt, Finding, Identity, RequestId};
 use super::drive::finding;
 use super::entity::{Base, InDoubt, Intent, Known, Values};
-use super::machine::{Action, Event, Save, Stage, found};
+use super::machine::{Action, Event, Save, Stage, refused_by_row};
 use super::merge::{MergeOption, ServerRow};
 use super::options::SaveOptions;
 use super::plan::Writing;
@@ -162,7 +162,7 @@ impl World {
                 _ => None,
             };
             if let Some((status, code)) = refused {
-                let error = found(status, code, String::new());
+                let error = refused_by_row(status, code, String::new());
                 let index = (doubt.members.len() > 1).then_some(index);
                 return Err(error.at_index(index));
             }
@@ -758,7 +758,7 @@ impl Digest {
                 "{}{:?}{}",
                 tracked.key().row_key,
                 tracked.state(),
-                tracked.doubt.has_ended
+                tracked.doubt.ended_unknown
             )
             .unwrap();
             all.name(&format!("r{:?}", tracked.doubt.request));
@@ -806,7 +806,7 @@ impl Digest {
 
     fn save(&mut self, world: &World) {
         let all = self;
-        write!(all.text, "{} {}", world.tracker.found.len(), world.tracker.unsettled.len())
+        write!(all.text, "{} {}", world.tracker.proved.len(), world.tracker.unsettled.len())
             .unwrap();
         if let Some(save) = &world.save {
             save.digest(&mut |candidate| all.candidate(candidate));

@@ -49,7 +49,8 @@ pub(super) struct Stage<'s> {
 }
 
 impl Stage<'_> {
-    /// The outcome of a change that was not sent, or that a refused transaction did not apply.
+    /// The outcome of a change that was not sent, or that a refused transaction did not apply. It is unknown if an earlier
+    /// request of the entity has ended as unknown: that one may have left what this change writes.
     pub(super) fn unsent(&self, id: &Identity, error: Arc<Error>) -> WriteOutcome {
         if self.tracker.may_have_changed(id) {
             return WriteOutcome::Unknown(outcome::unknown(Error::clone(&error)).into());
@@ -113,14 +114,15 @@ pub(super) struct Save {
     planned: Option<Vec<Candidate>>,
     waiting: VecDeque<RequestGroup>,
     flights: Vec<Flight>,
-    /// The number of conflicts of each entity that were resolved.
+    /// The number of conflicts of each entity that were shown to the resolver.
     rounds: HashMap<Identity, u32>,
     /// Whether no further request is sent.
     is_over: bool,
     /// Set if the changes cannot be planned.
     refused: Option<Error>,
-    /// Results that say nothing, since nothing was applied and nothing is to be sent.
-    empty: BTreeSet<usize>,
+    /// The indexes of results that the report leaves out: nothing was applied and nothing is to be sent, or another result
+    /// of the entity tells the same.
+    left_out: BTreeSet<usize>,
 }
 
 impl Save {
@@ -135,12 +137,13 @@ impl Save {
             rounds: HashMap::new(),
             is_over: false,
             refused: None,
-            empty: BTreeSet::new(),
+            left_out: BTreeSet::new(),
         };
         stage.report.results.clear();
-        let found = std::mem::take(&mut stage.tracker.found);
-        let found = found.into_iter().chain(stage.tracker.unsettled.clone());
-        found.for_each(|result| stage.report.push(result));
+        // What earlier saves and queries have found, and no report has named for good.
+        let proved = std::mem::take(&mut stage.tracker.proved);
+        let earlier = proved.into_iter().chain(stage.tracker.unsettled.clone());
+        earlier.for_each(|result| stage.report.push(result));
         stage.tracker.drop_equal_edits();
         save.list_doubts(stage);
         let candidates =
@@ -175,22 +178,22 @@ impl Save {
             }
             Event::Answered(request, finding) => {
                 let is_own = |it: &Flight| matches!(it.step, Step::Sent(sent) if sent == request);
-                if let Some(flight) = self.take(is_own) {
+                if let Some(flight) = self.take_flight(is_own) {
                     actions.extend(self.answered(stage, flight, request, finding));
                 }
             }
             Event::RowRead(id, row) => {
-                if let Some(flight) = self.take_of(&id) {
+                if let Some(flight) = self.take_flight_of(&id) {
                     actions.extend(self.row_read(stage, flight, *row));
                 }
             }
             Event::VersionsRead(id, rows) => {
-                if let Some(flight) = self.take_of(&id) {
+                if let Some(flight) = self.take_flight_of(&id) {
                     adopt_versions(stage, &flight.group.changes, &rows);
                 }
             }
             Event::Waited(id) => {
-                if let Some(Flight { step: Step::Waiting(groups), .. }) = self.take_of(&id) {
+                if let Some(Flight { step: Step::Waiting(groups), .. }) = self.take_flight_of(&id) {
                     self.requeue(groups);
                 }
             }
@@ -199,13 +202,13 @@ impl Save {
         actions
     }
 
-    fn take(&mut self, is_own: impl Fn(&Flight) -> bool) -> Option<Flight> {
+    fn take_flight(&mut self, is_own: impl Fn(&Flight) -> bool) -> Option<Flight> {
         let at = self.flights.iter().position(is_own)?;
         Some(self.flights.swap_remove(at))
     }
 
-    fn take_of(&mut self, id: &Identity) -> Option<Flight> {
-        self.take(|flight| flight.group.changes.iter().any(|change| change.id == *id))
+    fn take_flight_of(&mut self, id: &Identity) -> Option<Flight> {
+        self.take_flight(|flight| flight.group.changes.iter().any(|change| change.id == *id))
     }
 
     fn requeue(&mut self, groups: Vec<RequestGroup>) {
@@ -239,7 +242,7 @@ impl Save {
 
     /// Plans all changes, after the doubts of earlier saves were settled.
     fn plan_all(&mut self, stage: &mut Stage<'_>, planned: Vec<Candidate>) {
-        let found = std::mem::take(&mut self.settling.found);
+        let freed = std::mem::take(&mut self.settling.freed);
         let mut planned: HashMap<_, _> =
             planned.into_iter().map(|candidate| (candidate.id.clone(), candidate)).collect();
         let mut all = Vec::new();
@@ -248,7 +251,7 @@ impl Save {
                 all.push(candidate);
                 continue;
             }
-            if !found.contains_key(id) {
+            if !freed.contains_key(id) {
                 continue;
             }
             let entity = (id, tracked);
@@ -270,7 +273,7 @@ impl Save {
                             self.settling.reused.insert(id.clone());
                             Some(superseded.swap_remove(at).sent.result)
                         }
-                        _ => found.get(id).copied().flatten(),
+                        _ => freed.get(id).copied().flatten(),
                     };
                     let unsent = stage.unsent(id, not_sent());
                     candidate.result = match result {
@@ -458,10 +461,10 @@ impl Save {
                         .and_then(|it| it.overwritten(change, &row.found.properties, write_id))
                         .map(|column| changed_since(&column)),
                 };
-                if row.is_none() && tracked.is_some_and(Tracked::is_insert_undone) {
+                if row.is_none() && tracked.is_some_and(Tracked::is_add_undone) {
                     // Nothing is left to delete.
                     stage.tracker.forget(&id.clone());
-                    self.empty.insert(group.changes[at].result);
+                    self.left_out.insert(group.changes[at].result);
                     return None;
                 }
                 let is_gone = row.is_none()
@@ -663,7 +666,7 @@ impl Save {
             &self.options.resolver,
             self.options.continue_on_error,
         );
-        let rest = (self.planned.is_some(), self.is_over, &self.empty, self.settling.place());
+        let rest = (self.planned.is_some(), self.is_over, &self.left_out, self.settling.place());
         format!("{steps:?}{rounds:?}{options:?}{rest:?}")
     }
 
@@ -674,7 +677,7 @@ impl Save {
         }
         stage.tracker.unsettled.clear();
         let report = &mut *stage.report;
-        report.remove(&self.empty);
+        report.remove(&self.left_out);
         report.explain(&not_sent());
         report.name_entities();
         match self.refused.or_else(|| report.error().cloned()) {
@@ -691,7 +694,7 @@ impl Save {
             WriteOutcome::Unknown(_) if stage.tracker.may_have_changed(&old.sent.id) => {
                 let tracked = stage.tracker.get(&old.sent.id);
                 if tracked.is_some_and(|tracked| tracked.doubt.request.is_none()) {
-                    self.empty.insert(old.sent.result);
+                    self.left_out.insert(old.sent.result);
                 }
             }
             WriteOutcome::Applied { .. } if self.proof >= Proof::MatchingState => {
@@ -777,7 +780,7 @@ fn adopt_versions(stage: &mut Stage<'_>, changes: &[Candidate], rows: &HashMap<E
 
 /// The error of a change that would overwrite what another program has written.
 fn changed_since(column: &str) -> Error {
-    found(
+    refused_by_row(
         StatusCode::PRECONDITION_FAILED,
         "UpdateConditionNotSatisfied",
         format!(
@@ -789,10 +792,10 @@ fn changed_since(column: &str) -> Error {
 /// The error of a change whose row is gone.
 fn missing() -> Error {
     let message = "the row does not exist any more: another program has deleted it";
-    found(StatusCode::NOT_FOUND, "ResourceNotFound", message.to_owned())
+    refused_by_row(StatusCode::NOT_FOUND, "ResourceNotFound", message.to_owned())
 }
 
-/// A refusal that the service would send, since the row was read before the request was sent.
-pub(super) fn found(status: StatusCode, code: &str, message: String) -> Error {
+/// The refusal that the service would send. The row that was read shows it, so that the request is not sent.
+pub(super) fn refused_by_row(status: StatusCode, code: &str, message: String) -> Error {
     Error::service(ErrorBody { code: code.to_owned(), message }).with_reply(status, None)
 }

@@ -58,7 +58,7 @@ impl Tracked {
     fn set_base(&mut self, row: Found, known: Known) {
         let (values, version) = (Arc::new(row.properties), Some(IfMatch::Tag(row.etag)));
         self.base = Base::Read { values, known, version };
-        self.doubt.has_ended = false;
+        self.doubt.ended_unknown = false;
     }
 
     /// Merges a row, and returns the values for the caller.
@@ -90,7 +90,8 @@ impl Tracked {
         self.values().into_owned()
     }
 
-    /// Gives the edits that the row had already the values that it has now: nothing of them was left to send.
+    /// An edit with the value that the base has already has nothing left to send. It follows the new row, so that it does not
+    /// bring the old value back.
     fn follow(&mut self, row: &ServerRow) {
         let Intent::Edit(edits) = &mut self.intent else { return };
         if self.doubt == InDoubt::default() {

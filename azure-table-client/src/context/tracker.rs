@@ -23,8 +23,8 @@ pub(crate) struct Tracker {
     pub(super) write_id: Option<Arc<str>>,
     entities: HashMap<Identity, Tracked>,
     pub(super) doubts: BTreeMap<RequestId, Doubt>,
-    /// Outcomes that queries have proved since the last save. The next report names them.
-    pub(super) found: Vec<WriteResult>,
+    /// Outcomes that the rows of queries have proved since the last save. The next report names them.
+    pub(super) proved: Vec<WriteResult>,
     /// Requests that have ended as unknown, until a save has completed its report.
     pub(super) unsettled: Vec<WriteResult>,
     last_order: u64,
@@ -141,7 +141,7 @@ impl Tracker {
     pub(crate) fn delete(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
         let order = self.next_order();
         let tracked = self.tracked(table, key)?;
-        if tracked.state() == EntityState::Added && !tracked.doubt.has_ended {
+        if tracked.state() == EntityState::Added && !tracked.doubt.ended_unknown {
             // No request may have written a row.
             self.forget(&self.identity(table, key));
         } else {
@@ -160,7 +160,7 @@ impl Tracker {
         let is_other = |it: &WriteResult| {
             dialect.table_identity(&it.table) != id.table || it.key.as_ref() != Some(&id.key)
         };
-        self.found.retain(is_other);
+        self.proved.retain(is_other);
         self.unsettled.retain(is_other);
         self.forget(id)
     }
@@ -312,7 +312,7 @@ impl Tracker {
             if let Some(tracked) = self.entities.get_mut(&member.id)
                 && !member.is_released
             {
-                tracked.doubt.has_ended = true;
+                tracked.doubt.ended_unknown = true;
             }
         }
         self.end(request)
@@ -334,7 +334,7 @@ impl Tracker {
         let Some(doubt) = self.applied(request, &[], &whole.into_iter().collect()) else { return };
         for member in doubt.members.into_iter().filter(|member| !member.is_released) {
             let etag = (member.id == *id).then(|| row.found.etag.clone());
-            self.found.push(WriteResult {
+            self.proved.push(WriteResult {
                 index: 0,
                 operation: member.change.operation(),
                 table: member.table,
@@ -346,7 +346,7 @@ impl Tracker {
 
     /// Whether a change of this entity may have been applied by a request that has ended as unknown.
     pub(super) fn may_have_changed(&self, id: &Identity) -> bool {
-        self.get(id).is_some_and(|tracked| tracked.doubt.has_ended)
+        self.get(id).is_some_and(|tracked| tracked.doubt.ended_unknown)
     }
 
     /// Whether something newer than this request is to be sent for one of its entities.
@@ -358,9 +358,9 @@ impl Tracker {
         })
     }
 
-    /// Whether a request inserts an entity that the program has deleted since.
+    /// Whether a request adds an entity that the program has deleted since.
     pub(super) fn is_undone(&self, doubt: &Doubt) -> bool {
-        let is_undone = |id| self.get(id).is_some_and(Tracked::is_insert_undone);
+        let is_undone = |id| self.get(id).is_some_and(Tracked::is_add_undone);
         doubt.members.iter().any(|it| !it.is_released && is_undone(&it.id))
     }
 }

@@ -24,10 +24,12 @@ pub(super) struct Settling {
     is_busy: bool,
     /// Set if the current one was sent again: its attempts before.
     repeated: Option<OpenWrite>,
-    /// The entities whose doubts are settled, with the result that their next change takes over.
-    pub(super) found: HashMap<Identity, Option<usize>>,
+    /// The entities whose doubts have ended in this save: their pending changes are sent in it, too. The value is the index of
+    /// the result that the next change takes over; `None` if the old request has a result of its own.
+    pub(super) freed: HashMap<Identity, Option<usize>>,
     pub(super) superseded: Vec<Superseded>,
-    /// The entities whose next request is the same as one that has ended as unknown, and has its result.
+    /// The entities whose next request writes the same as one that has ended as unknown. Nothing tells the two apart, so that
+    /// they share one result.
     pub(super) reused: HashSet<Identity>,
 }
 
@@ -56,10 +58,10 @@ impl Settling {
     #[cfg(test)]
     pub(super) fn place(&self) -> String {
         let Self { earlier, is_busy, repeated, superseded, .. } = self;
-        let mut found: Vec<_> = self.found.values().collect();
-        found.sort();
+        let mut freed: Vec<_> = self.freed.values().collect();
+        freed.sort();
         let by: Vec<_> = superseded.iter().map(|old| old.by).collect();
-        format!("{} {is_busy} {} {found:?} {by:?}", earlier.len(), repeated.is_some())
+        format!("{} {is_busy} {} {freed:?} {by:?}", earlier.len(), repeated.is_some())
     }
 
     fn next(&mut self) {
@@ -110,7 +112,7 @@ impl Save {
                     let tracked = stage.tracker.get(&member.id);
                     let next = tracked.map(|it| it.change(self.options.replace_on_update));
                     if matches!(next, None | Some(Ok(None))) {
-                        self.empty.insert(member.result);
+                        self.left_out.insert(member.result);
                     }
                 }
                 // The next request of the entity takes over its result.
@@ -138,12 +140,18 @@ impl Save {
             if let Some(at) = result {
                 stage.report.set(at, stage.unsent(&member.id, not_sent()));
             }
-            self.settling.found.insert(member.id.clone(), result);
+            self.settling.freed.insert(member.id.clone(), result);
         }
         self.settling.next();
     }
 
-    /// Nothing proves the outcome of the current request: sends it again, ends it, or leaves it in doubt.
+    /// Nothing proves the outcome of the current request: sends it again, ends it as unknown, or leaves it in doubt.
+    ///
+    /// - It is sent again once in a save, if it can still be applied, no entity that it adds was deleted, and none was
+    ///   released. Without a condition, it is sent again only if nothing newer is to be sent.
+    /// - It is ended if it has expired. It is also ended if something newer is to be sent, unless that is the deletion of an
+    ///   entity that it adds, and the service refuses it by now, or it has no condition, or an entity was released.
+    /// - Otherwise it is left in doubt.
     fn unproved(
         &mut self,
         stage: &mut Stage<'_>,
@@ -183,7 +191,7 @@ impl Save {
                 is_missing || error.is_conflict() || error.is_precondition_failed()
             }
         };
-        // An attempt of this save that is open may be the cause of the refusal.
+        // The repeat in this save may have been applied, and be the cause of the refusal. The next save judges it.
         let is_of_this_save =
             self.settling.repeated.is_some_and(|earlier| earlier.last_sent != doubt.open.last_sent);
         let can_end =
@@ -217,12 +225,12 @@ impl Save {
 
     /// The request of a change has ended as unknown.
     fn ended(&mut self, stage: &mut Stage<'_>, member: Candidate, evidence: Option<&Evidence>) {
-        self.settling.found.insert(member.id.clone(), None);
+        self.settling.freed.insert(member.id.clone(), None);
         // The save may be dropped before its report is complete.
         stage.tracker.unsettled.extend(stage.report.results.get(member.result).cloned());
         let is_absent = evidence.is_some_and(|it| !it.rows.contains_key(&member.key));
         let tracked = stage.tracker.get(&member.id);
-        if is_absent && tracked.is_some_and(Tracked::is_insert_undone) {
+        if is_absent && tracked.is_some_and(Tracked::is_add_undone) {
             // Nothing is left to delete. Whether there ever was a row is not known: another program may have deleted it.
             stage.tracker.forget(&member.id);
         } else {
