@@ -24,17 +24,6 @@ pub(crate) struct Identity {
     pub(super) key: EntityKey,
 }
 
-impl Identity {
-    pub(crate) fn is_in_table_of(&self, other: &Self) -> bool {
-        self.table == other.table
-    }
-
-    /// The table and the PartitionKey.
-    pub(crate) fn partition(&self) -> (&str, &str) {
-        (&self.table, &self.key.partition_key)
-    }
-}
-
 /// The number of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RequestId(pub(super) u64);

@@ -124,7 +124,7 @@ impl Base {
         }
     }
 
-    fn knows(&self, name: &str) -> bool {
+    pub(super) fn knows(&self, name: &str) -> bool {
         match self {
             Self::Read { known: Known::All, .. } => true,
             Self::Read { known: Known::Selected(names), .. } => names.contains(name),
@@ -181,6 +181,11 @@ impl Tracked {
         Self::new(table, key, order, base, Intent::Edit(Edits::default()))
     }
 
+    /// The same entity as a new one with these properties, since its row is gone. It keeps its position.
+    pub(super) fn to_added(&self, properties: &Properties) -> Self {
+        Self::added(&self.table, self.key.clone(), self.order, Add::Insert, properties)
+    }
+
     pub(crate) const fn table(&self) -> &Arc<str> {
         &self.table
     }
@@ -191,10 +196,6 @@ impl Tracked {
 
     pub(crate) const fn error(&self) -> Option<&Error> {
         self.error.as_ref()
-    }
-
-    pub(super) const fn first_known(&self) -> Option<&BTreeSet<String>> {
-        self.first_known.as_ref()
     }
 
     /// The properties with the local changes.
@@ -225,6 +226,7 @@ impl Tracked {
         }
     }
 
+    /// The condition of an update or a delete; `None` if no row is known, or if its version is not.
     pub(crate) const fn condition(&self) -> Option<&IfMatch> {
         match &self.base {
             Base::New => None,
@@ -357,14 +359,6 @@ impl Tracked {
                      value: save with `replace_on_update`, or read it first"
                 ),
             )),
-        }
-    }
-
-    /// The condition under which a change is sent.
-    pub(super) const fn condition_of(&self, change: &Change) -> Option<&IfMatch> {
-        match change {
-            Change::Add(..) => None,
-            Change::Merge(_) | Change::Put(_) | Change::Delete => self.condition(),
         }
     }
 

@@ -682,7 +682,7 @@ impl Save {
         report.name_entities();
         match self.refused.or_else(|| report.error().cloned()) {
             None => Ok(report.clone()),
-            Some(error) => Err(SaveError::new(report.clone(), error)),
+            Some(error) => Err(SaveError { report: report.clone(), error }),
         }
     }
 

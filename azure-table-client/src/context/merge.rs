@@ -69,8 +69,6 @@ impl Tracked {
         write_id: Option<&str>,
     ) -> Properties {
         match option {
-            // A request in doubt may be newer than the row.
-            _ if self.doubt.request.is_some() => return self.append(row, write_id),
             MergeOption::NoTracking | MergeOption::AppendOnly => return self.append(row, write_id),
             MergeOption::OverwriteChanges => {
                 self.intent = Intent::Edit(Edits::default());
@@ -110,15 +108,9 @@ impl Tracked {
         }
         let is_of_version = self.etag() == Some(&found.etag);
         let current = self.values().into_owned();
+        let mut unknown = found.properties;
+        unknown.retain(|name, _| !self.base.knows(name));
         let Base::Read { values, known, .. } = &mut self.base else { return current };
-        let is_known = |name: &str| match &*known {
-            Known::All => true,
-            Known::Selected(names) => names.contains(name),
-            Known::Written => values.contains_key(name),
-        };
-        let unknown = found.properties.iter().filter(|(name, _)| !is_known(name));
-        let unknown: Properties =
-            unknown.map(|(name, value)| (name.clone(), value.clone())).collect();
         if !is_of_version {
             return unknown.into_iter().chain(current).collect();
         }

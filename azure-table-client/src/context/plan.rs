@@ -95,7 +95,7 @@ pub(super) fn candidate(
         id: id.clone(),
         table: Arc::clone(tracked.table()),
         key: tracked.key().clone(),
-        condition: tracked.condition_of(&change).cloned(),
+        condition: tracked.condition().cloned(),
         kept: kept.properties().cloned(),
         update: tracked.last_update().cloned(),
         write_id: if has_id { Some(core.clock.random_id()?) } else { None },
@@ -160,7 +160,7 @@ fn atomic(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<RequestGrou
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let target = core.target(&first.table);
     for (at, candidate) in candidates.iter().enumerate() {
-        if !candidate.id.is_in_table_of(&first.id) {
+        if candidate.id.table != first.id.table {
             let error = Error::invalid_input(format!(
                 "an atomic save is limited to one table: there are changes in {} and in {}",
                 first.table, candidate.table
@@ -185,7 +185,8 @@ fn per_partition(candidates: &[Candidate], core: &ClientCore) -> Result<Vec<Requ
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
         let batch = || Batch::new(core.target(&candidate.table));
-        let index = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
+        let partition = (&*candidate.id.table, &*candidate.key.partition_key);
+        let index = *by_partition.entry(partition).or_insert_with(|| {
             open.push((batch(), Vec::new()));
             open.len() - 1
         });

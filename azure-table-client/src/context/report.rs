@@ -139,12 +139,6 @@ pub struct SaveError {
     pub error: Error,
 }
 
-impl SaveError {
-    pub(super) const fn new(report: SaveReport, error: Error) -> Self {
-        Self { report, error }
-    }
-}
-
 impl fmt::Display for SaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not all changes were saved: {}", self.report)

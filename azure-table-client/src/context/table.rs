@@ -177,7 +177,7 @@ impl Baseline {
             Ok(written.transpose()?.map(|(_, properties)| properties))
         };
         let current = tracked.values();
-        let first = tracked.first_known().map(|columns| {
+        let first = tracked.first_known.as_ref().map(|columns| {
             let current = current.iter().filter(|(name, _)| columns.contains(*name));
             written(&current.map(|(name, value)| (name.clone(), value.clone())).collect())
         });

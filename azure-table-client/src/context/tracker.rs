@@ -223,11 +223,10 @@ impl Tracker {
                     MergeOption::PreserveChanges => tracked.to_insert(replace),
                     _ => None,
                 };
-                let (table, key, order) =
-                    (Arc::clone(tracked.table()), tracked.key().clone(), tracked.order);
+                let added = values.map(|values| tracked.to_added(&values));
                 self.forget(id);
-                if let Some(values) = values {
-                    self.track(Tracked::added(&table, key, order, Add::Insert, &values));
+                if let Some(added) = added {
+                    self.track(added);
                 }
             }
         }
@@ -248,9 +247,8 @@ impl Tracker {
             tracked.set_all(properties, ownership);
             return;
         }
-        let (table, key, order) =
-            (Arc::clone(tracked.table()), tracked.key().clone(), tracked.order);
-        self.track(Tracked::added(&table, key, order, Add::Insert, &properties));
+        let added = tracked.to_added(&properties);
+        self.track(added);
     }
 
     /// Records a request that is about to be sent.
