@@ -117,10 +117,11 @@ pub(crate) struct Tracked {
 }
 
 impl Base {
-    pub(super) fn values(&self) -> Option<&Arc<Properties>> {
+    pub(super) fn values(&self) -> &Properties {
+        static NONE: Properties = Properties::new();
         match self {
-            Self::New => None,
-            Self::Unread { values, .. } | Self::Read { values, .. } => Some(values),
+            Self::New => &NONE,
+            Self::Unread { values, .. } | Self::Read { values, .. } => values,
         }
     }
 
@@ -135,7 +136,7 @@ impl Base {
 
     /// Whether the row is known to have this value already.
     pub(super) fn has(&self, name: &str, value: Option<&EdmValue>) -> bool {
-        self.knows(name) && self.values().and_then(|values| values.get(name)) == value
+        self.knows(name) && self.values().get(name) == value
     }
 }
 
@@ -204,14 +205,11 @@ impl Tracked {
             Intent::Replace(values) => return Cow::Borrowed(values),
             Intent::Edit(edits) | Intent::Add(_, edits) | Intent::Delete(edits) => edits,
         };
-        match self.base.values() {
-            Some(values) if edits.values.is_empty() => Cow::Borrowed(values),
-            values => {
-                let mut values = values.map(|values| Properties::clone(values)).unwrap_or_default();
-                apply(&edits.values, &mut values);
-                Cow::Owned(values)
-            }
+        let mut values = Cow::Borrowed(self.base.values());
+        if !edits.values.is_empty() {
+            apply(&edits.values, values.to_mut());
         }
+        values
     }
 
     pub(crate) fn current(&self) -> MapEntity<'_> {
@@ -277,12 +275,10 @@ impl Tracked {
         let edits = match &self.intent {
             Intent::Edit(edits) | Intent::Add(_, edits) | Intent::Delete(edits) => edits,
             Intent::Replace(values) => {
-                let none = Properties::new();
-                let base = self.base.values().map_or(&none, |base| base);
+                let base = self.base.values();
                 let set = values.iter().filter(|(name, value)| base.get(*name) != Some(value));
                 let set = set.map(|(name, _)| name.as_str());
-                let removed = self.base.values().into_iter().flat_map(|base| base.keys());
-                let removed = removed.filter(|name| !values.contains_key(*name));
+                let removed = base.keys().filter(|name| !values.contains_key(*name));
                 return set.chain(removed.map(String::as_str)).collect();
             }
         };
@@ -454,9 +450,7 @@ impl Tracked {
             Intent::Delete(_) => return,
             Intent::Edit(edits) | Intent::Add(_, edits) => std::mem::take(edits),
             Intent::Replace(values) => {
-                let none = Properties::new();
-                let base = self.base.values().map_or(&none, |base| base);
-                Edits { values: difference(base, values, None), update: None }
+                Edits { values: difference(self.base.values(), values, None), update: None }
             }
         };
         self.intent = Intent::Delete(Edits { update: None, ..edits });
@@ -485,9 +479,7 @@ impl Tracked {
 
     /// Makes these properties the only local change of a row that was just read.
     pub(super) fn set_all(&mut self, properties: Properties, ownership: Ownership) {
-        let none = Properties::new();
-        let base = self.base.values().map_or(&none, |base| base);
-        let values = difference(base, &properties, None);
+        let values = difference(self.base.values(), &properties, None);
         let update =
             LastUpdate { written: properties, ownership: Arc::new(ownership), is_partial: false };
         self.intent = Intent::Edit(Edits { values, update: Some(Arc::new(update)) });
@@ -594,8 +586,7 @@ impl Tracked {
         row: &Properties,
         write_id: Option<&str>,
     ) -> Option<String> {
-        let none = Properties::new();
-        let base = self.base.values().map_or(&none, |base| base);
+        let (base, none) = (self.base.values(), Properties::new());
         let written = change.properties().map_or(&none, |written| written);
         let is_lost = |name: &&String| {
             let value = row.get(*name);

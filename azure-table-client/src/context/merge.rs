@@ -130,8 +130,7 @@ impl Tracked {
 
     /// Gives the last update the service's new values of the properties that were not changed locally.
     fn rebase_update(&mut self, row: &ServerRow) {
-        let empty = Properties::new();
-        let base = self.base.values().map_or(&empty, |base| base);
+        let base = self.base.values();
         let (Intent::Edit(own) | Intent::Add(_, own)) = &mut self.intent else { return };
         let Edits { values: edits, update: Some(update) } = own else { return };
         let server = &row.found.properties;
