@@ -306,8 +306,7 @@ impl Save {
             let change = &group.changes[at];
             if self.proof == Proof::Response {
                 let error = refusal(&change.key, "its ETag is not known: read it again");
-                self.fail(stage, &group, Some(at), error);
-                return None;
+                return self.fail(stage, &group, Some(at), error);
             }
             let action = Action::ReadRow(change.id.clone());
             self.flights.push(Flight { group, step: Step::Reading(at) });
@@ -375,10 +374,7 @@ impl Save {
                     Some(at) if is_conflict(group.changes[at].change.operation(), &error) => {
                         self.conflict(stage, group, at, error, None)
                     }
-                    _ => {
-                        self.fail(stage, &group, failed, error);
-                        None
-                    }
+                    _ => self.fail(stage, &group, failed, error),
                 }
             }
             Finding::Unknown { error, open, since, .. } => {
@@ -410,9 +406,10 @@ impl Save {
         group: &RequestGroup,
         failed: Option<usize>,
         error: Error,
-    ) {
+    ) -> Option<Action> {
         report_refused(stage, &group.changes, failed, error);
         self.failed();
+        None
     }
 
     /// A change met the write of another program. `row` is the row now, if it was read.
@@ -428,8 +425,7 @@ impl Save {
         let done = self.rounds.get(&id).copied().unwrap_or_default();
         let resolver = &self.options.resolver;
         if resolver.is_abort() || done >= resolver.rounds || self.is_over {
-            self.fail(stage, &group, Some(at), error.with_rounds(done));
-            return None;
+            return self.fail(stage, &group, Some(at), error.with_rounds(done));
         }
         self.rounds.insert(id.clone(), done + 1);
         match row {
@@ -488,20 +484,16 @@ impl Save {
                 group.changes[at].condition = row.map(|(_, row)| IfMatch::Tag(row.found.etag));
                 match plan::groups(&group.changes, &self.options, stage.core) {
                     Ok(groups) => self.requeue(groups),
-                    Err(error) => self.fail(stage, &group, Some(at), error),
+                    Err(error) => return self.fail(stage, &group, Some(at), error),
                 }
                 None
             }
-            (Step::Reading(at), Err(error)) => {
-                self.fail(stage, &group, Some(at), error);
-                None
-            }
+            (Step::Reading(at), Err(error)) => self.fail(stage, &group, Some(at), error),
             (Step::Resolving(at, error), Ok(row)) => self.resolve(stage, group, at, error, row),
             (Step::Resolving(at, error), Err(cause)) => {
                 let hint =
                     format!("the conflict was not resolved, the row cannot be read: {cause}");
-                self.fail(stage, &group, Some(at), error.with_hint(Some(hint)));
-                None
+                self.fail(stage, &group, Some(at), error.with_hint(Some(hint)))
             }
             (Step::Sent(_) | Step::Waiting(_) | Step::Versions, _) => None,
         }
@@ -519,8 +511,7 @@ impl Save {
         let id = group.changes[at].id.clone();
         let round = self.rounds.get(&id).copied().unwrap_or_default();
         if let Err(error) = self.decide(stage, &group.changes[at], &error, round, row) {
-            self.fail(stage, &group, Some(at), error);
-            return None;
+            return self.fail(stage, &group, Some(at), error);
         }
         let is_reused = self.settling.reused.remove(&id);
         if is_reused {
@@ -545,10 +536,7 @@ impl Save {
         }
         let groups = match self.plan_again(stage, &group.changes) {
             Ok(groups) => groups,
-            Err(error) => {
-                self.fail(stage, &group, None, error);
-                return None;
-            }
+            Err(error) => return self.fail(stage, &group, None, error),
         };
         if is_over {
             self.requeue(groups);
