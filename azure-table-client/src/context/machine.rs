@@ -457,31 +457,28 @@ impl Save {
                         .and_then(|it| it.overwritten(change, &row.found.properties, write_id))
                         .map(|column| changed_since(&column)),
                 };
-                if row.is_none() && tracked.is_some_and(Tracked::is_add_undone) {
-                    // Nothing is left to delete.
-                    stage.tracker.forget(&id.clone());
-                    self.left_out.insert(group.changes[at].result);
-                    return None;
-                }
-                let is_gone = row.is_none()
-                    && self.options.missing_is_deleted
-                    && *change == Change::Delete
-                    && self.options.mode == Mode::Each;
-                if is_gone {
-                    let outcome = WriteOutcome::Applied {
-                        etag: None,
-                        confirmation: Confirmation::Comparison,
-                    };
-                    stage.tracker.forget(&id.clone());
-                    stage.report.set(group.changes[at].result, outcome);
-                    return None;
-                }
-                if let Some(error) = lost {
+                let is_undone = tracked.is_some_and(Tracked::is_add_undone);
+                let is_gone = self.options.missing_is_deleted
+                    && self.options.mode == Mode::Each
+                    && *change == Change::Delete;
+                if row.is_none() && (is_undone || is_gone) {
+                    // Nothing is left to delete. The other changes of a transaction are sent without this one.
+                    let Candidate { id, result, .. } = group.changes.remove(at);
+                    stage.tracker.forget(&id);
+                    if is_undone {
+                        self.left_out.insert(result);
+                    } else {
+                        let confirmation = Confirmation::Comparison;
+                        let outcome = WriteOutcome::Applied { etag: None, confirmation };
+                        stage.report.set(result, outcome);
+                    }
+                } else if let Some(error) = lost {
                     let error = error.about(change.operation(), table, || Some(key.clone()));
                     return self.conflict(stage, group, at, error, Some(row));
+                } else {
+                    // For this request only: the program has not seen the row in this version.
+                    group.changes[at].condition = row.map(|(_, row)| IfMatch::Tag(row.found.etag));
                 }
-                // For this request only: the program has not seen the row in this version.
-                group.changes[at].condition = row.map(|(_, row)| IfMatch::Tag(row.found.etag));
                 match plan::groups(&group.changes, &self.options, stage.core) {
                     Ok(groups) => self.requeue(groups),
                     Err(error) => return self.fail(stage, &group, Some(at), error),

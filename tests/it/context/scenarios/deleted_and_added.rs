@@ -169,3 +169,17 @@ async fn an_entity_is_added_again_whose_insert_is_unknown_for_good() {
     assert_eq!(ctx.save_changes().await.unwrap().applied(), 1);
     assert_eq!(column(&mock, "A"), Some(2));
 }
+
+/// The row of an undone insert is gone. The other changes of its transaction are sent.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_without_a_row_keeps_no_other_change_from_being_sent() {
+    for mode in MODES {
+        let (mock, mut ctx) = with_ended_insert().await;
+        ctx.table_named("Blogs").delete(&key_only()).unwrap();
+        delete_by_other_program(&mock, KEY.1).await;
+        ctx.table_named("Blogs").add(&DynamicEntity::new(KEY.0, "2").with("A", 1)).unwrap();
+        let report = ctx.save_changes_with(mode()).await.unwrap();
+        assert_eq!((report.results.len(), applied(&report, "2")), (1, 1), "{report:#?}");
+        assert_eq!((mock.row_count("Blogs"), ctx.has_changes()), (Some(1), false));
+    }
+}
