@@ -134,12 +134,16 @@ impl Tracked {
         let (Intent::Edit(own) | Intent::Add(_, own)) = &mut self.intent else { return };
         let Edits { values: edits, update: Some(update) } = own else { return };
         let server = &row.found.properties;
+        // What the base has already is no local change, unless a doubt is there.
+        let is_sure = self.doubt == InDoubt::default();
+        let is_done = |name: &str, it: &Option<_>| is_sure && self.base.has(name, it.as_ref());
+        let is_edit = |name: &str| edits.get(name).is_some_and(|it| !is_done(name, it));
         let is_new = |name: &str| {
             let is_known = match &row.known {
                 Known::Selected(columns) => columns.contains(name),
                 _ => true,
             };
-            is_known && !edits.contains_key(name) && base.get(name) != server.get(name)
+            is_known && !is_edit(name) && base.get(name) != server.get(name)
         };
         let LastUpdate { written, ownership, .. } = Arc::make_mut(update);
         // A value that is stored by a former name keeps that name.
@@ -147,7 +151,7 @@ impl Tracked {
         for column in &columns {
             let mut former = ownership.former_names(column);
             if let Some(former) = former.find(|former| is_new(former))
-                && !edits.contains_key(column)
+                && !is_edit(column)
                 && let Some(value) = server.get(former)
             {
                 written.remove(column);

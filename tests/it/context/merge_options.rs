@@ -1,9 +1,9 @@
 //! One test for each cell of the table of merge options.
 
 use azure_table_client::IfMatch;
-use azure_table_client::context::{EntityState, MergeOption};
+use azure_table_client::context::{EntityState, MergeOption, SaveOptions};
 
-use super::{Blog, STARTS, Start, blog, in_state, service, state, stored};
+use super::{Blog, STARTS, Start, blog, context, in_state, service, state, stored};
 
 use EntityState::{Added, Deleted, Modified, Unchanged};
 
@@ -120,7 +120,7 @@ async fn a_projection_is_completed() {
     let mut other = azure_table_client::DynamicEntity::new("c", "1");
     other.set("Text", "old").set("Rating", 3).set("Foreign", "stays");
     table.insert(&other).await.unwrap();
-    let mut ctx = super::context(&mock);
+    let mut ctx = context(&mock);
     let found =
         ctx.load(ctx.service().table::<Blog>().query().select_names(["Text"])).await.unwrap();
     assert_eq!(found[0].rating, None, "not read");
@@ -131,7 +131,7 @@ async fn a_projection_is_completed() {
     blogs.merge(&Blog { rating: Some(5), ..blog("1", "server") }, IfMatch::Any).await.unwrap();
     let found = ctx.load(ctx.service().table::<Blog>().query()).await.unwrap();
     assert_eq!((&*found[0].text, found[0].rating), ("old", Some(4)), "tracked values stay");
-    let mut ctx = super::context(&mock);
+    let mut ctx = context(&mock);
     ctx.load(ctx.service().table::<Blog>().query().select_names(["Text", "Rating"])).await.unwrap();
     ctx.update(&Blog { rating: None, ..blog("1", "server") }).unwrap();
     mock.requests().clear();
@@ -143,4 +143,22 @@ async fn a_projection_is_completed() {
     ctx.save_changes().await.unwrap();
     let row = table.get(("c", "1")).await.unwrap();
     assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok("stays".to_owned()))));
+}
+
+/// Another program has written the value that the program has set, and then a newer one. Nothing was left to change, so that a
+/// replacement of the row keeps the newer value.
+#[tokio::test]
+async fn a_replacement_follows_a_value_that_the_row_had_already() {
+    let (mock, blogs) = service().await;
+    let mut ctx = context(&mock);
+    ctx.add(&blog("1", "old")).unwrap();
+    ctx.update(&blog("1", "same")).unwrap();
+    for text in ["same", "newer"] {
+        blogs.insert_or_replace(&blog("1", text)).await.unwrap();
+        let query = ctx.service().table::<Blog>().query();
+        ctx.load(query).merge_option(MergeOption::PreserveChanges).await.unwrap();
+    }
+    let options = SaveOptions::each().replace_on_update();
+    ctx.save_changes_with(options).await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "newer");
 }
