@@ -60,9 +60,11 @@ impl Changes {
                     if is_last {
                         self.writes.get_mut(last).unwrap().2.known = known;
                     }
-                    // Their values are part of the entity: they are applied once it is.
+                    // Their values are part of the entity: they are applied once it is. The request of an earlier save has
+                    // at least the first of them.
+                    let all = if is_last { superseded.len() } else { superseded.len().min(1) };
                     if known == Known::Applied {
-                        for id in superseded {
+                        for id in &superseded[..all] {
                             self.writes.get_mut(id).unwrap().2.known = known;
                         }
                     }
