@@ -61,13 +61,18 @@ checkEach("a filter finds its rows", filters, async ([filter, expected], table) 
 
 checkEach(
   "a property of another type does not match",
-  { "Int32 by Double": "i ge 1.2", "String by Int32": "s eq 5", "Int64 by Int32": "l eq 5", "Int32 by String": "i eq '5'" },
+  { "Int32 by Double": "i ge 1.2", "String by Int32": "s eq 5", "Int32 by String": "i eq '5'" },
   async (filter, table) => {
     await table.createEntity(entity("r", { i: 5, s: "5", l: 5n }));
     assert.deepEqual(await rowKeys(table, filter), []);
   },
   { azurite: { "Int32 by Double": "compares what differs in type" } },
 );
+
+check("an integer is compared with wider numbers", async (table) => {
+  await table.createEntity(entity("r", { l: 5n }));
+  assert.deepEqual(await rowKeys(table, "l eq 5"), ["r"]);
+});
 
 check("a value with a quote stays one value", async (table) => {
   const value = "x' or a ne 'y";
