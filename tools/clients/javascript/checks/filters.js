@@ -69,10 +69,14 @@ checkEach(
   { azurite: { "Int32 by Double": "compares what differs in type" } },
 );
 
-check("an integer is compared with wider numbers", async (table) => {
-  await table.createEntity(entity("r", { l: 5n }));
-  assert.deepEqual(await rowKeys(table, "l eq 5"), ["r"]);
-});
+check(
+  "an integer is compared with wider numbers",
+  async (table) => {
+    await table.createEntity(entity("r", { l: 5n }));
+    assert.deepEqual(await rowKeys(table, "l eq 5"), ["r"]);
+  },
+  { azurite: "compares an Int64 as text" },
+);
 
 check("a value with a quote stays one value", async (table) => {
   const value = "x' or a ne 'y";

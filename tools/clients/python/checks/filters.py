@@ -119,7 +119,10 @@ def a_property_of_another_type_does_not_match(texts, table):
         equal((text, row_keys(table.query_entities(text))), (text, []))
 
 
-@check_each({"Int64 by Int32": ("L eq 5", "L gt 1"), "Double by Int32": ("D eq 5", "D gt 1")})
+@check_each(
+    {"Int64 by Int32": ("L eq 5", "L gt 1"), "Double by Int32": ("D eq 5", "D gt 1")},
+    azurite={"Int64 by Int32": "compares an Int64 as text"},
+)
 def an_integer_is_compared_with_wider_numbers(texts, table):
     table.create_entity(entity(L=EntityProperty(5, EdmType.INT64), D=5.0))
     for text in texts:
