@@ -682,9 +682,14 @@ impl Save {
                     self.left_out.insert(old.sent.result);
                 }
             }
-            WriteOutcome::Applied { .. } if self.proof >= Proof::MatchingState => {
+            WriteOutcome::Applied { .. } => {
+                // For an update under an ETag, another program may have computed the same values.
+                let is_conditional = matches!(old.sent.condition, Some(IfMatch::Tag(_)));
+                let required =
+                    if is_conditional { Proof::MatchingUpdate } else { Proof::MatchingState };
                 let tracked = stage.tracker.get(&old.sent.id);
-                if tracked.is_some_and(|tracked| tracked.has_state_of(&old.sent)) {
+                let has_state = tracked.is_some_and(|tracked| tracked.has_state_of(&old.sent));
+                if has_state && self.proof >= required {
                     let confirmation = Confirmation::Comparison;
                     let outcome = WriteOutcome::Applied { etag: None, confirmation };
                     stage.report.set(old.sent.result, outcome);

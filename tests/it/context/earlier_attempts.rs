@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_client::client::{WriteOutcome, WriteResult};
 use azure_table_client::clock::TokioClock;
-use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
+use azure_table_client::context::{
+    ConflictResolver, EntityState, MergeOption, SaveOptions, TableContext,
+};
 use azure_table_client::mock::Fault;
 use azure_table_client::transport::TransportErrorKind;
 use azure_table_client::{DynamicEntity, IfMatch, Operation, Outcome, RetryPolicy};
@@ -324,4 +326,24 @@ async fn a_refused_transaction_deletes_nothing() {
     tokio::time::advance(Duration::from_secs(40 * 60)).await;
     assert_eq!(ctx.save_changes_with(options).await.unwrap().applied(), 2);
     assert_eq!((mock.row_count("Blogs"), ctx.entries().len()), (Some(0), 0));
+}
+
+/// An update under an ETag never arrived. The next save resolves a conflict and writes the same value with another one, which
+/// does not prove the first update.
+#[tokio::test]
+async fn a_newer_update_with_the_same_value_does_not_prove_an_older_one() {
+    let (mock, _) = service().await;
+    stored(&mock).insert(&row(&[("A", 1), ("B", 1)])).await.unwrap();
+    let transport = scripted(&mock, [lost()]);
+    let mut ctx = context(&mock, &transport, false);
+    ctx.load(ctx.service().table_named::<DynamicEntity>("Blogs").query()).await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 2), ("B", 1)])).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    stored(&mock).merge(&row(&[("A", 5)]), IfMatch::Any).await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(&[("A", 2), ("B", 2)])).unwrap();
+    let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+    let report = ctx.save_changes_with(options).await.unwrap_err().report;
+    assert_eq!((report.applied(), report.unknown().count()), (1, 1), "{report}");
+    let stored = stored(&mock).get(KEY).await.unwrap();
+    assert_eq!((stored.get("A"), stored.get("B")), (Some(Ok(2)), Some(Ok(2))));
 }
