@@ -20,10 +20,10 @@ from azure.data.tables import (
     generate_table_sas,
 )
 
-from suite import check, check_each, entity, equal, holds, raised, refused, row_keys, table_name
+from suite import IS_COSMOS, check, check_each, entity, equal, holds, raised, refused, row_keys, table_name
 
 ALL_TYPES = ResourceTypes(service=True, container=True, object=True)
-PERMISSION = "AuthorizationPermissionMismatch"
+PERMISSION = "Forbidden" if IS_COSMOS else "AuthorizationPermissionMismatch"
 RESOURCE_TYPE = "AuthorizationResourceTypeMismatch"
 
 
