@@ -155,5 +155,8 @@ mod tests {
         assert_eq!((&json["status"], &json["error_status"]), (&202.into(), &409.into()));
         assert_eq!(json["failed_operation"], 1);
         assert_eq!(json["error_code"], "EntityAlreadyExists");
+        let uri = Uri::from_static("http://127.0.0.1/devstoreaccount1/$batch");
+        service.respond(&HttpRequest::new(Method::POST, uri));
+        assert!(text().contains(" 404 ResourceNotFound - "), "{}", text());
     }
 }

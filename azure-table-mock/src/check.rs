@@ -31,7 +31,8 @@ pub(super) fn check_properties(
     for (name, value) in properties {
         dialect.check_new_property(name, value)?;
     }
-    check_entity(dialect, key, properties)
+    check_number(dialect, properties)?;
+    dialect.check_json(key, properties)
 }
 
 /// Checks the number and the total size of properties that are valid one by one.
@@ -40,11 +41,16 @@ pub(super) fn check_entity(
     key: &StoredKey,
     properties: &Properties<'_>,
 ) -> Result<(), Failure> {
+    check_number(dialect, properties)?;
+    dialect.check_size(size_of(key, properties))?;
+    dialect.check_json(key, properties)
+}
+
+fn check_number(dialect: ServiceDialect, properties: &Properties<'_>) -> Result<(), Failure> {
     if properties.len() > dialect.max_properties() {
         return Err(Failure::too_many_properties());
     }
-    dialect.check_size(size_of(key, properties))?;
-    dialect.check_json(key, properties)
+    Ok(())
 }
 
 fn size_of(key: &StoredKey, properties: &Properties<'_>) -> EntitySize {

@@ -302,7 +302,7 @@ impl<'a, 'r> ExchangeRecording<'a, 'r> {
             error_status: failure.as_ref().map(|failure| failure.status.as_u16()),
             failed_operation: failure
                 .as_ref()
-                .filter(|_| operation == Operation::Transaction)
+                .filter(|_| operation == Operation::Transaction && status == 202)
                 .and_then(Failure::index),
             error_code: failure.as_ref().map(|failure| (&*failure.code).into()),
             error_message: failure.map(|failure| recorder::text(&failure.message)),

@@ -37,7 +37,7 @@ pub struct RecordedRequest {
     /// The HTTP status of the failure: [`status`](Self::status), or that of the operation that failed a batch, whose own
     /// status is 202.
     pub error_status: Option<u16>,
-    /// The index of the operation that failed a batch.
+    /// The index of the operation that failed a batch; `None` if the service refused the batch as a whole.
     pub failed_operation: Option<usize>,
     /// The service's error code in the response; for a batch, the code of the operation that failed it.
     pub error_code: Option<ErrorCode>,
