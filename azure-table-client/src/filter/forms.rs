@@ -101,9 +101,8 @@ const fn other_types(ty: EdmType, accept: Accept) -> &'static [EdmType] {
     }
 }
 
-/// Matches rows whose property has a value that the field can read.
-///
-/// According to the documentation, `eq` and `ge` ignore rows without the property; other operators are undocumented.
+/// Matches rows whose property has a value that the field can read: `eq` and `ge` find neither rows without the property
+/// nor values of another type.
 pub(super) fn has_value(
     property: &str,
     ty: EdmType,

@@ -49,13 +49,7 @@ pub(crate) async fn look_up_this_machine(name: String) -> io::Result<vec::IntoIt
 
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
 fn on_this_machine(name: &str, found: Vec<SocketAddr>) -> io::Result<vec::IntoIter<SocketAddr>> {
-    let is_here = |address: IpAddr| match address {
-        IpAddr::V4(_) => address.is_loopback(),
-        IpAddr::V6(v6) => {
-            address.is_loopback() || v6.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback())
-        }
-    };
-    match found.iter().find(|address| !is_here(address.ip())) {
+    match found.iter().find(|address| !address.ip().to_canonical().is_loopback()) {
         Some(other) => {
             let other = other.ip();
             Err(io::Error::other(format!(
